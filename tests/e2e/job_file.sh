@@ -68,7 +68,7 @@ printf '[trainer]\nmax_stepz = 3\n' >"$work/job/trainer.toml"
 need_program dttrain
 launch -c "$work/job/trainer.toml" --dry-run
 expect_status 65
-expect_err "^dttrain: unknown option '--max_stepz': did you mean --max_steps[?]"
+expect_err "^dttrain: --max_stepz: unknown option\. Try: --max_steps$"
 expect_err '^dtlaunch: dttrain does not take its settings: '
 printf '[trainer]\ndemo = true\n' >"$work/job/trainer.toml"
 launch -c "$work/job/trainer.toml" --dry-run

@@ -81,7 +81,7 @@ TEST(InitModel, WritesTheSameModelForTheSameSeedAndAnotherForAnother) {
 
 TEST(InitModel, SuggestsTheNearestOption) {
   const TemporaryFolder folder;
-  EXPECT_THAT(init_error(folder, {"--hiden_size", "8"}), HasSubstr("'--hiden_size'"));
+  EXPECT_THAT(init_error(folder, {"--hiden_size", "8"}), HasSubstr("--hiden_size"));
   EXPECT_THAT(init_error(folder, {"--hiden_size", "8"}), HasSubstr("Try: --hidden_size"));
 }
 

@@ -105,10 +105,11 @@ TEST(Task, RefusesTheOtherTasksOptions) {
   EXPECT_THAT(complaint({"--task_name", "mrcp"}), HasSubstr("mrpc"));
   EXPECT_THAT(complaint({"--data_dir", "glue"}), HasSubstr("--task_name"));
   EXPECT_THAT(complaint({"--pad_to_max_length", "--qa_loss", "masked", "--task", "qa"}),
-              HasSubstr("--pad_to_max_length is given"));
+              HasSubstr("conflicts with --pad_to_max_length"));
   EXPECT_THAT(complaint({"--do_regression", "--label_delimiter", ","}), HasSubstr("--label_del"));
-  EXPECT_THAT(complaint({"--text_column_delimiter", ""}), HasSubstr("it is empty"));
-  EXPECT_THAT(complaint({"--label_delimiter", "; "}), HasSubstr("'; ' is not one ASCII character"));
+  EXPECT_THAT(complaint({"--text_column_delimiter", ""}), HasSubstr("the value is empty"));
+  EXPECT_THAT(complaint({"--label_delimiter", "; "}),
+              HasSubstr("--label_delimiter ; : not one ASCII"));
   EXPECT_THAT(complaint({"--task_name", "stsb", "--label_smoothing_factor", "0.1"}),
               HasSubstr("one label each"));
 }
@@ -166,33 +167,34 @@ TEST(BestModel, IsSavedAloneWhereThatIsAskedFor) {
   EXPECT_NO_THROW(parse_settings(with({"--save_strategy", "best", "--load_best_model_at_end",
                                        "--eval_strategy", "steps", "--eval_steps", "7"})));
   EXPECT_THAT(complaint({"--save_strategy", "best"}),
-              HasSubstr("--save_strategy best: nothing tells which is the best"));
+              HasSubstr("--save_strategy best: needs evaluations"));
 }
 
 TEST(Settings, NeedSomethingToEvaluateOnAtTheStart) {
-  EXPECT_THAT(complaint({"--eval_on_start"}), HasSubstr("--eval_on_start: --do_eval is missing"));
+  EXPECT_THAT(complaint({"--eval_on_start"}), HasSubstr("--eval_on_start: needs --do_eval"));
   EXPECT_TRUE(parse_settings(with({"--eval_on_start", "--do_eval"})).eval_on_start);
 }
 
 TEST(BestModel, HasToBeEvaluatedAndSaved) {
   const std::string best = "--load_best_model_at_end";
   EXPECT_THAT(complaint({best}), HasSubstr("--eval_strategy is no"));
-  EXPECT_THAT(complaint({best, "--eval_strategy", "epoch"}), HasSubstr("--save_strategy is steps"));
+  EXPECT_THAT(complaint({best, "--eval_strategy", "epoch"}),
+              HasSubstr("--save_strategy steps differ"));
   EXPECT_THAT(complaint({best, "--eval_strategy", "steps", "--eval_steps", "300"}),
-              HasSubstr("--save_steps 500 is no multiple of --eval_steps 300"));
+              HasSubstr("--save_steps 500 is not a multiple of --eval_steps 300"));
   EXPECT_EQ(complaint({best, "--eval_strategy", "steps", "--eval_steps", "250"}), "");
   EXPECT_EQ(
       complaint({best, "--eval_strategy", "steps", "--eval_steps", "0.1", "--save_steps", "0.3"}),
       "");
   EXPECT_THAT(complaint({best, "--eval_strategy", "steps", "--eval_steps", "0.1"}),
               HasSubstr("share"));
-  EXPECT_THAT(complaint({"--greater_is_better"}), HasSubstr("--metric_for_best_model is missing"));
+  EXPECT_THAT(complaint({"--greater_is_better"}), HasSubstr("needs --metric_for_best_model"));
 }
 
 TEST(EarlyStopping, NeedsEvaluations) {
   EXPECT_THAT(complaint({"--early_stopping_patience", "2"}), HasSubstr("--eval_strategy is no"));
   EXPECT_THAT(complaint({"--early_stopping_threshold", "0.1"}),
-              HasSubstr("--early_stopping_patience is missing"));
+              HasSubstr("needs --early_stopping_patience"));
   const Settings s =
       parse_settings(with({"--early_stopping_patience", "2", "--eval_strategy", "epoch"}));
   EXPECT_EQ(s.metric_for_best_model, "loss");
@@ -216,7 +218,7 @@ TEST(Settings, RefuseWhatWouldMislead) {
   EXPECT_THAT(parse_settings(with({"--fp16", "False"})).notices,
               ElementsAre(HasSubstr("--fp16=False has no effect here")));
   EXPECT_THAT(complaint({"--save_steps", "0"}), HasSubstr("--save_strategy no"));
-  EXPECT_THAT(complaint({"--save_steps", "2.5"}), HasSubstr("2.5"));
+  EXPECT_THAT(complaint({"--save_steps", "2.5"}), HasSubstr("neither a whole number nor a share"));
 }
 
 TEST(Settings, AnswerWhatHasNoEffectWithALine) {
@@ -232,7 +234,7 @@ TEST(Settings, AnswerWhatHasNoEffectWithALine) {
   }
   EXPECT_THAT(parse_settings(with({"--token", "secret"})).notices,
               ElementsAre(Not(HasSubstr("secret"))));
-  EXPECT_THAT(complaint({"--no_do_eval"}), HasSubstr("unknown option '--no_do_eval'"));
+  EXPECT_THAT(complaint({"--no_do_eval"}), HasSubstr("--no_do_eval: unknown option"));
   EXPECT_THAT(complaint({"--train_sampling_strategy", "sequential"}), HasSubstr("--seed"));
 }
 
@@ -243,22 +245,23 @@ TEST(Settings, TakeWhatScheduleAndOptimizerTake) {
   EXPECT_EQ(schedule("cosine_with_restarts", R"({"num_cycles": "3"})"), "");
   EXPECT_EQ(schedule("polynomial", R"({"lr_end": null, "power": 2.0})"), "");
   EXPECT_THAT(schedule("polynomial", R"({"lr_end": 1e-3})"), HasSubstr("not below"));
-  EXPECT_THAT(schedule("linear", R"({"num_cycles": 2})"), HasSubstr("linear has no 'num_cycles'"));
+  EXPECT_THAT(schedule("linear", R"({"num_cycles": 2})"),
+              HasSubstr("linear takes none, not 'num_cycles'"));
   EXPECT_THAT(schedule("cosine", "2"), HasSubstr("not a JSON object"));
-  EXPECT_THAT(schedule("cosine", R"({"num_cycles": "a"})"), HasSubstr("num_cycles: 'a'"));
+  EXPECT_THAT(schedule("cosine", R"({"num_cycles": "a"})"), HasSubstr("\"a\"}: num_cycles: "));
   EXPECT_THAT(schedule("cosine_with_min_lr", "{}"), HasSubstr("needs one of min_lr"));
   EXPECT_THAT(schedule("cosine_with_min_lr", R"({"min_lr": 1e-6, "min_lr_rate": 0.1})"),
               HasSubstr("only one"));
   EXPECT_THAT(schedule("warmup_stable_decay", "{}"), HasSubstr("num_decay_steps"));
   EXPECT_THAT(schedule("warmup_stable_decay", R"({"num_decay_steps": 3, "decay_type": "sqrt"})"),
-              HasSubstr("decay_type is not one of"));
+              HasSubstr("decay_type: not one of"));
   const std::vector<std::string> constant = {"--lr_scheduler_type", "constant",
                                              "--lr_scheduler_kwargs", R"({"num_cycles": 2})"};
   EXPECT_THAT(parse_settings(with(constant)).notices, ElementsAre(HasSubstr("takes none")));
   EXPECT_EQ(complaint({"--optim", "sgd", "--optim_args", "momentum=0.9, nesterov=True"}), "");
   EXPECT_THAT(complaint({"--optim", "sgd", "--optim_args", "nesterov=true"}),
               HasSubstr("momentum"));
-  EXPECT_THAT(complaint({"--optim", "sgd", "--optim_args", "speed=1"}), HasSubstr("no 'speed'"));
+  EXPECT_THAT(complaint({"--optim", "sgd", "--optim_args", "speed=1"}), HasSubstr("not 'speed'"));
   EXPECT_THAT(complaint({"--optim", "lion", "--optim_args", "momentum=1"}),
               HasSubstr("takes none"));
 }

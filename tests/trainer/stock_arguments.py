@@ -221,7 +221,7 @@ def check_lists(program):
         status, said = program.run(*words)
         expect(status == 65 and "--report_to wandb has no effect here" in said, f"{words}: {status} {said}")
     status, said = program.run("--report_to", "wandbb")
-    expect(status == 64 and "'wandbb'" in said and "wandb" in said, f"a service that nobody knows: {status} {said}")
+    expect(status == 64 and "wandbb" in said and "tensorboard" in said, f"a service that nobody knows: {status} {said}")
     status, said = program.run("--label_names", "labels", "start_positions", "--token", "hf_secret")
     expect(status == 65 and "--label_names has no effect" in said and "hf_secret" not in said, f"lists: {said}")
     status, said = program.run("--use_cpu=perhaps")

@@ -261,8 +261,7 @@ const GlueTask& glue_task(std::string_view name) {
     names.push_back(task.name);
   }
   const std::string near = nearest(lowered, names);
-  throw Error(Exit::kUsage, fmt::format("unknown --task_name {}", name),
-              fmt::format("the tasks of GLUE are {}", join(names, ", ")),
+  throw Error(Exit::kUsage, fmt::format("--task_name {}", name), "not one of " + join(names, ", "),
               near.empty() ? "" : "--task_name " + near);
 }
 

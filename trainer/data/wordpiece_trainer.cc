@@ -221,10 +221,10 @@ std::vector<std::string> learn_vocabulary(const TextDataset& dataset,
   }
   const auto size = static_cast<std::size_t>(std::max(0, options.size));
   if (pieces.size() > size) {
-    throw Error(
-        Exit::kUsage, fmt::format("cannot learn a vocabulary of {} tokens", options.size),
-        fmt::format("special tokens and the characters of the text alone are {}", pieces.size()),
-        fmt::format("--vocab_size {}", 2 * pieces.size()));
+    throw Error(Exit::kUsage, fmt::format("--vocab_size {}", options.size),
+                fmt::format("the special tokens and the characters of the text are {} tokens",
+                            pieces.size()),
+                fmt::format("--vocab_size {}", 2 * pieces.size()));
   }
   std::vector<Word> words = spell_words(counts, alphabet, pieces);
   PairCounts pairs(words);

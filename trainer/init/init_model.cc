@@ -102,39 +102,31 @@ std::string init_help() {
 bool parse(const std::vector<std::string>& arguments, InitSettings& settings) {
   // As dttrain's own options: the last of several wins, and flags take true or false.
   const Manner manner{.help = kHelp, .last_wins = true, .true_or_false = true};
-  OptionWords words;
-  try {
-    words = read_option_words(init_table().options(), arguments, manner);
-    init_table().apply(words.options, settings, kHelp);
-  } catch (const Error& error) {
-    throw error.with_context("dttrain init");
-  }
+  const OptionWords words = read_option_words(init_table().options(), arguments, manner);
+  init_table().apply(words.options, settings, kHelp);
   if (settings.help) {
     std::fputs(init_help().c_str(), stdout);
     return false;
   }
-  if (!words.rest.empty()) {
-    throw Error(Exit::kUsage, fmt::format("dttrain init: unknown option '{}'", words.rest[0]), "",
-                kHelp);
-  }
+  if (!words.rest.empty()) throw Error(Exit::kUsage, words.rest[0], "not an option", kHelp);
   for (const std::string_view needed : {"--train_file", "--output_dir"}) {
     if (words.has(needed)) continue;
-    throw Error(Exit::kUsage, "dttrain init", fmt::format("{} is missing", needed), kHelp);
+    throw Error(Exit::kUsage, std::string(needed), "missing", kHelp);
   }
   ModelConfig& config = settings.config;
   const auto type = type_named(settings.model_type);
   if (!type) {
-    throw Error(Exit::kUsage, "--model_type",
-                fmt::format("'{}' is not one of {}", settings.model_type, known_types()), kHelp);
+    throw Error(Exit::kUsage, "--model_type " + settings.model_type,
+                fmt::format("not one of {}", known_types()), kHelp);
   }
   config.type = *type;
   if (words.has("--label_delimiter") && settings.label_delimiter.size() != 1) {
-    throw Error(Exit::kUsage, "--label_delimiter",
-                fmt::format("'{}' is not one character", settings.label_delimiter), kHelp);
+    throw Error(Exit::kUsage, "--label_delimiter " + settings.label_delimiter,
+                "not one ASCII character", "--label_delimiter ,");
   }
   if (settings.do_regression && !settings.label_delimiter.empty()) {
-    throw Error(Exit::kUsage, "--do_regression", "--label_delimiter is about classes",
-                "one of the two");
+    throw Error(Exit::kUsage, "--do_regression", "conflicts with --label_delimiter",
+                "--do_regression false");
   }
   config.hidden_dropout = config.attention_dropout = config.classifier_dropout = settings.dropout;
   return true;
@@ -185,9 +177,10 @@ CompletedCommand init_completion() {
 NewModel make_model(const TextDataset& dataset, ModelConfig config, bool lower_case,
                     std::uint64_t seed) {
   if (config.hidden_size % config.heads != 0) {
-    throw Error(Exit::kUsage, "cannot make the model",
-                fmt::format("a width of {} cannot be divided among {} attention heads",
-                            config.hidden_size, config.heads));
+    throw Error(
+        Exit::kUsage, fmt::format("--hidden_size {}", config.hidden_size),
+        fmt::format("not a multiple of --num_attention_heads {}", config.heads),
+        fmt::format("--hidden_size {}", (config.hidden_size / config.heads + 1) * config.heads));
   }
   std::vector<std::string> vocabulary =
       learn_vocabulary(dataset, {.size = config.vocab_size, .lower_case = lower_case});
@@ -205,8 +198,7 @@ void save_model(const std::string& folder, const NewModel& model) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
-    throw Error(Exit::kCannotWrite, fmt::format("cannot make the folder '{}'", folder),
-                error.message());
+    throw Error(Exit::kCannotWrite, folder + ": cannot create the folder", error.message());
   }
   write_model_config(folder, model.config);
   model.tokenizer.save(folder);

@@ -28,7 +28,7 @@ Precision precision_of(const std::string& option, const std::string& value) {
   const Bf16Support& support = bf16_support();
   if (support.available) return Precision::kBf16;
   throw Error(Exit::kConfig, option, support.reason,
-              fmt::format("without it; {}=emulate does the same arithmetic, slowly", option));
+              fmt::format("{0} false, or {0}=emulate, which is slow", option));
 }
 
 LossSettings loss_settings(const Settings& s) {

@@ -98,8 +98,8 @@ void check_best_metric(const Settings& s, const ModelConfig& config, const Quest
   const std::string near =
       longer != names.end() ? *longer : nearest(s.metric_for_best_model, names);
   throw Error(Exit::kUsage, fmt::format("--metric_for_best_model {}", s.metric_for_best_model),
-              fmt::format("the evaluation has no such figure, but {}", join(shown, ", ")),
-              near.empty() ? "" : "--metric_for_best_model " + one_shell_word(near));
+              "not a figure of the evaluation: " + join(shown, ", "),
+              near.empty() ? "dttrain --help" : "--metric_for_best_model " + one_shell_word(near));
 }
 
 // Figures of such numbers would mean nothing, and could look like those of a bad model.
@@ -108,10 +108,9 @@ void check_logits(const std::vector<float>& logits) {
                                    [](float value) { return !std::isfinite(value); });
   if (wrong == 0) return;
   throw Error(Exit::kBadInput, "cannot evaluate the model",
-              fmt::format("{} of the {} numbers that it gives are infinite or none: its weights "
-                          "are too large",
+              fmt::format("{} of its {} outputs are infinite or NaN: its weights are too large",
                           wrong, logits.size()),
-              "a checkpoint from before its training failed");
+              "--model_name_or_path with an earlier checkpoint");
 }
 
 std::vector<std::string> class_lines(const std::vector<std::string>& labels,

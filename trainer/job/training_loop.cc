@@ -48,8 +48,8 @@ std::int64_t ranks_of_batch(const Ranks& group) {
   if (first == nullptr) return group.size();
   const auto ranks = parse_integer(first, 1, INT32_MAX);
   if (ranks) return *ranks;
-  throw Error(Exit::kUsage, fmt::format("environment variable {}", kVariable),
-              fmt::format("\"{}\" is no number of ranks", first), "leave it to dtlaunch");
+  throw Error(Exit::kUsage, fmt::format("{}={}", kVariable, first), "not a number of ranks",
+              fmt::format("unset {}", kVariable));
 }
 
 TrainSettings train_settings(const Run& run) {
@@ -227,7 +227,7 @@ void Training::say_stopped(int signal, bool saved, const std::string& too_late) 
   progress_->clear();
   std::string text = fmt::format("told to stop by signal {}: {} after step {}", signal,
                                  saved ? "saved" : "nothing is saved", run_.last.step);
-  if (!too_late.empty()) text += fmt::format(": {}. Try: a longer dtlaunch --grace", too_late);
+  if (!too_late.empty()) text += fmt::format(": {}. Try: dtlaunch --grace SECONDS", too_late);
   log_notice(text);
 }
 
@@ -366,7 +366,8 @@ void Training::load_best() {
     say(fmt::format("best model: {} ({} {:.4f})", folder, policy_.settings().metric,
                     policy_.best_saved()->metric));
     if (const auto damage = find_damage(folder)) {
-      log_notice(fmt::format("damaged checkpoint: {}/{}; the last model stays", folder, *damage));
+      log_notice(
+          fmt::format("{}: damaged checkpoint: {}; keeping the last model", folder, *damage));
     } else {
       run_.parameters =
           load_parameters(folder, run_.prepared.config, run_.model.layout(), {}).values;

@@ -13,18 +13,20 @@
 namespace dtl::trainer {
 namespace {
 
-[[noreturn]] void refuse_optim_args(const std::string& reason,
+[[noreturn]] void refuse_optim_args(const Settings& s, const std::string& reason,
                                     const std::string& hint = "man dttrain") {
-  throw Error(Exit::kUsage, "--optim_args", reason, hint);
+  throw Error(Exit::kUsage, "--optim_args " + s.optim_args, reason, hint);
 }
 
 // Returns what is wrong with the value.
-std::string read_sgd_argument(const std::string& key, const std::string& value, OptimArgs& args) {
+std::string read_sgd_argument(const Settings& s, const std::string& key, const std::string& value,
+                              OptimArgs& args) {
   if (key == "momentum") return read_real(value, 0, 0.999999999, args.momentum);
   if (key == "dampening") return read_real(value, 0, 1, args.dampening);
   if (key == "nesterov") return read_flag(value, args.nesterov);
-  refuse_optim_args(fmt::format("--optim sgd has no '{}'", key),
-                    key == "weight_decay" ? "--weight_decay" : "momentum, dampening, nesterov");
+  refuse_optim_args(
+      s, fmt::format("--optim sgd takes momentum, dampening and nesterov, not '{}'", key),
+      key == "weight_decay" ? "--weight_decay " + value : "--optim_args momentum=0.9");
 }
 
 }  // namespace
@@ -33,23 +35,26 @@ OptimArgs optim_args(const Settings& s) {
   OptimArgs args;
   if (s.optim_args.empty()) return args;
   if (s.optimizer != "sgd") {
-    refuse_optim_args(fmt::format("--optim {} takes none", s.optimizer),
-                      "--weight_decay, --adam_beta1, --adam_beta2, --adam_epsilon");
+    refuse_optim_args(s, fmt::format("--optim {} takes none (--adam_beta1, --adam_beta2, "
+                                     "--adam_epsilon and --weight_decay are options)",
+                                     s.optimizer));
   }
   for (const std::string& piece : split(s.optim_args, ',')) {
     const std::string_view trimmed = trim(piece);
     const std::size_t equals = trimmed.find('=');
     if (equals == trimmed.npos) {
-      refuse_optim_args(fmt::format("'{}' is no NAME=VALUE", trimmed), "momentum=0.9");
+      refuse_optim_args(s, fmt::format("'{}' is not NAME=VALUE", trimmed),
+                        "--optim_args momentum=0.9");
     }
     const std::string key(trim(trimmed.substr(0, equals)));
     const std::string wrong =
-        read_sgd_argument(key, std::string(trim(trimmed.substr(equals + 1))), args);
-    if (!wrong.empty()) refuse_optim_args(fmt::format("{}: {}", key, wrong));
+        read_sgd_argument(s, key, std::string(trim(trimmed.substr(equals + 1))), args);
+    if (!wrong.empty()) refuse_optim_args(s, fmt::format("{}: {}", key, wrong));
   }
   // torch.optim.SGD refuses it, too.
   if (args.nesterov && (args.momentum == 0 || args.dampening != 0)) {
-    refuse_optim_args("nesterov needs a momentum and no dampening", "momentum=0.9,nesterov=true");
+    refuse_optim_args(s, "nesterov needs a momentum and no dampening",
+                      "--optim_args momentum=0.9,nesterov=true");
   }
   return args;
 }

@@ -30,7 +30,7 @@ Target<S> steps() {
             std::string wrong = read_real(text, 0, kMostSteps, value);
             if (!wrong.empty()) return wrong;
             if (value >= 1 && value != std::floor(value)) {
-              return fmt::format("{} is no whole number", text);
+              return "neither a whole number nor a share below 1";
             }
             settings.*Member = value;
             return {};

@@ -29,7 +29,7 @@ double metric_named(const MetricList& metrics, const std::string& name) {
     names.push_back(key);
   }
   throw Error(Exit::kUsage, fmt::format("--metric_for_best_model {}", name),
-              fmt::format("the evaluation has no such figure, but {}", join(names, ", ")));
+              "not a figure of the evaluation: " + join(names, ", "));
 }
 
 }  // namespace

@@ -38,29 +38,28 @@ const std::map<std::string, std::vector<std::string>>& keys_of_schedules() {
   return kKeys;
 }
 
-[[noreturn]] void refuse_schedule(const std::string& reason,
+[[noreturn]] void refuse_schedule(const Settings& s, const std::string& reason,
                                   const std::string& hint = "man dttrain") {
-  throw Error(Exit::kUsage, kOption, reason, hint);
+  throw Error(Exit::kUsage, fmt::format("{} {}", kOption, s.scheduler_kwargs), reason, hint);
 }
 
 // The object's values, found by key; each must be asked for.
 class ScheduleObject {
  public:
-  explicit ScheduleObject(const Settings& s) : schedule_(s.scheduler) {
+  explicit ScheduleObject(const Settings& s) : settings_(s) {
     if (s.scheduler_kwargs.empty()) return;
-    if (nests_too_deep(s.scheduler_kwargs)) refuse_schedule(kNestsTooDeep);
+    if (nests_too_deep(s.scheduler_kwargs)) refuse_schedule(s, kNestsTooDeep);
     json_ = nlohmann::json::parse(s.scheduler_kwargs, nullptr, /*allow_exceptions=*/false);
     if (!json_.is_object()) {
-      refuse_schedule(fmt::format("'{}' is not a JSON object", s.scheduler_kwargs),
-                      "'{\"num_cycles\": 2}'");
+      refuse_schedule(s, "not a JSON object", fmt::format("{} '{{\"num_cycles\": 2}}'", kOption));
     }
-    const auto known = keys_of_schedules().find(schedule_);
+    const auto known = keys_of_schedules().find(s.scheduler);
     const std::vector<std::string> keys =
         known == keys_of_schedules().end() ? std::vector<std::string>{} : known->second;
     for (const auto& [key, value] : json_.items()) {
       if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-      refuse_schedule(fmt::format("the schedule {} has no '{}'", schedule_, key),
-                      keys.empty() ? "without it" : join(keys, ", "));
+      refuse_schedule(s, fmt::format("the schedule {} takes {}, not '{}'", s.scheduler,
+                                     keys.empty() ? "none" : join(keys, ", "), key));
     }
   }
 
@@ -73,30 +72,32 @@ class ScheduleObject {
     const nlohmann::json& given = json_.at(key);
     const std::string text = given.is_string() ? given.get<std::string>() : given.dump();
     const std::string wrong = read_real(text, low, high, value);
-    if (!wrong.empty()) refuse_schedule(fmt::format("{}: {}", key, wrong));
+    if (!wrong.empty()) refuse_schedule(settings_, fmt::format("{}: {}", key, wrong));
   }
   void steps(const char* key, double& value) const {
     number(key, 0, kMost, value);
-    if (value != std::floor(value)) refuse_schedule(fmt::format("{} is no whole number", key));
+    if (value == std::floor(value)) return;
+    refuse_schedule(settings_, fmt::format("{}: not a whole number", key));
   }
   void curve(const char* key, std::string& value) const {
     if (!has(key)) return;
     const std::set<std::string> curves = {"linear", "cosine", "1-sqrt"};
     if (json_.at(key).is_string()) value = json_.at(key).get<std::string>();
     if (!json_.at(key).is_string() || !curves.contains(value)) {
-      refuse_schedule(fmt::format("{} is not one of {}", key, fmt::join(curves, ", ")));
+      refuse_schedule(settings_, fmt::format("{}: not one of {}", key, fmt::join(curves, ", ")));
     }
   }
 
  private:
-  std::string schedule_;
+  const Settings& settings_;
   nlohmann::json json_ = nlohmann::json::object();
 };
 
 // The least rate of the two cosines that have one, which must be given.
 void read_least_rate(const ScheduleObject& object, const Settings& s, double& rate) {
   if (object.has("min_lr") == object.has("min_lr_rate")) {
-    refuse_schedule(fmt::format("the schedule {} needs {} of min_lr and min_lr_rate", s.scheduler,
+    refuse_schedule(s,
+                    fmt::format("the schedule {} needs {} of min_lr and min_lr_rate", s.scheduler,
                                 object.has("min_lr") ? "only one" : "one"),
                     "--lr_scheduler_kwargs '{\"min_lr_rate\": 0.1}'");
   }
@@ -129,12 +130,12 @@ ScheduleOptions schedule_options(const Settings& s) {
     object.number("lr_end", 0, kMost, end);
     if (end >= s.learning_rate) {
       refuse_schedule(
-          fmt::format("lr_end {} is not below --learning_rate {}", end, s.learning_rate));
+          s, fmt::format("lr_end {} is not below --learning_rate {}", end, s.learning_rate));
     }
     options.end_rate = end / s.learning_rate;
   }
   if (s.scheduler == "warmup_stable_decay" && !object.has("num_decay_steps")) {
-    refuse_schedule("the schedule warmup_stable_decay needs num_decay_steps",
+    refuse_schedule(s, "the schedule warmup_stable_decay needs num_decay_steps",
                     "--lr_scheduler_kwargs '{\"num_decay_steps\": 100}'");
   }
   if (s.scheduler.ends_with("_min_lr")) read_least_rate(object, s, options.min_rate);

@@ -58,8 +58,8 @@ const Manner& manner() {
 [[noreturn]] void reject_word(const std::string& word) {
   const std::string near =
       word.starts_with("-") ? nearest_option(option_table().options(), word) : "";
-  throw Error(Exit::kUsage, fmt::format("unknown option '{}'", word),
-              near.empty() ? "" : fmt::format("did you mean {}?", near), near.empty() ? kHelp : "");
+  throw Error(Exit::kUsage, word, word.starts_with("-") ? "unknown option" : "not an option",
+              near.empty() ? kHelp : near);
 }
 
 // `given` tells a value that somebody wrote from a default: some rules need the difference.

@@ -24,7 +24,7 @@ constexpr std::array<const char*, 9> kGlueTasks = {"cola", "mnli", "mrpc", "qnli
                                                    "rte",  "sst2", "stsb", "wnli"};
 
 void require(bool good, const std::string& attempted, const std::string& reason,
-             const std::string& hint = {}) {
+             const std::string& hint = "dttrain --help") {
   if (!good) throw Error(Exit::kUsage, attempted, reason, hint);
 }
 
@@ -37,13 +37,14 @@ bool is_squad(const std::string& task) {
 
 void check_task_name(Settings& s) {
   if (s.task_name.empty()) return;
+  const std::string typed = "--task_name " + s.task_name;
   s.task_name = to_lower(s.task_name);
   if (is_glue(s.task_name) || is_squad(s.task_name)) return;
   std::vector<std::string> known(kGlueTasks.begin(), kGlueTasks.end());
   known.insert(known.end(), {"squad", "squad_v2"});
   const std::string near = nearest(s.task_name, known);
-  throw Error(Exit::kUsage, fmt::format("--task_name {}", s.task_name), "no such task",
-              near.empty() ? join(known, ", ") : near);
+  throw Error(Exit::kUsage, typed, "not one of " + join(known, ", "),
+              near.empty() ? "dttrain --help" : "--task_name " + near);
 }
 
 // An option that only one of the two tasks has; the empty text where none is used.
@@ -88,46 +89,49 @@ std::string task_of_options(const Settings& s) {
 
 void check_task(const Settings& s) {
   require(s.task != "qa" || !is_glue(s.task_name), "--task qa",
-          fmt::format("--task_name {} is a task of classification", s.task_name));
+          fmt::format("--task_name {} is a classification task", s.task_name),
+          "--task classification");
   require(s.task != "classification" || !is_squad(s.task_name), "--task classification",
-          fmt::format("--task_name {} is a task of question answering", s.task_name));
+          fmt::format("--task_name {} is a question answering task", s.task_name), "--task qa");
   if (s.task == "qa") {
     const std::string option = used_class_option(s);
-    require(option.empty(), option, "it is for classification, not for question answering");
+    require(option.empty(), option, "only for classification", "--task classification");
   }
   if (s.task == "classification") {
     const std::string option = used_answer_option(s);
-    require(option.empty(), option, "it is for question answering, not for classification");
+    require(option.empty(), option, "only for question answering", "--task qa");
   }
-  require(s.data_dir.empty() || is_glue(s.task_name), "--data_dir",
-          "it needs the --task_name of one of GLUE's tasks");
+  require(s.data_dir.empty() || is_glue(s.task_name), "--data_dir " + s.data_dir,
+          "needs the --task_name of a GLUE task", "--task_name sst2");
   // A file of options, such as training_args.json, could not say it.
-  require(!s.text_column_delimiter.empty(), "--text_column_delimiter", "it is empty");
-  require(s.label_delimiter.size() <= 1, "--label_delimiter",
-          fmt::format("'{}' is not one ASCII character", s.label_delimiter));
+  require(!s.text_column_delimiter.empty(), "--text_column_delimiter", "the value is empty",
+          "--text_column_delimiter ' '");
+  require(s.label_delimiter.size() <= 1, "--label_delimiter " + s.label_delimiter,
+          "not one ASCII character", "--label_delimiter ,");
   require(!s.do_regression || s.label_delimiter.empty(), "--do_regression",
-          "--label_delimiter is given, too");
+          "conflicts with --label_delimiter", "--do_regression false");
   require(s.label_smoothing == 0 ||
               (!s.do_regression && s.label_delimiter.empty() && s.task_name != "stsb"),
-          "--label_smoothing_factor", "it needs examples with one label each");
+          fmt::format("--label_smoothing_factor {}", s.label_smoothing),
+          "needs examples with one label each", "--label_smoothing_factor 0");
 }
 
 void check_files(const Settings& s) {
   require(s.do_train || s.do_eval || s.do_predict, "nothing to do",
           "none of --do_train, --do_eval and --do_predict is given", "dttrain --demo");
-  require(!s.model.empty(), "no model", "--model_name_or_path is missing",
-          "dttrain init, which makes one");
+  require(!s.model.empty(), "--model_name_or_path", "missing", "dttrain init --help");
   const bool folder = !s.data_dir.empty();
-  const std::string glue =
-      is_glue(s.task_name) ? "--data_dir with the folder that has GLUE's train.tsv" : "";
-  require(!s.do_train || folder || !s.train_file.empty(), "--do_train", "--train_file is missing",
-          glue);
+  const auto hint = [&](const char* file) {
+    return is_glue(s.task_name) ? "--data_dir FOLDER" : fmt::format("{} FILE", file);
+  };
+  require(!s.do_train || folder || !s.train_file.empty(), "--do_train", "needs --train_file",
+          hint("--train_file"));
   require(!s.do_eval || folder || !s.validation_file.empty(),
           s.eval_strategy == "no" ? "--do_eval" : "--eval_strategy " + s.eval_strategy,
-          "--validation_file is missing", glue);
-  require(!s.do_predict || folder || !s.test_file.empty(), "--do_predict", "--test_file is missing",
-          glue);
-  require(!s.output_dir.empty(), "no place for the results", "--output_dir is missing");
+          "needs --validation_file", hint("--validation_file"));
+  require(!s.do_predict || folder || !s.test_file.empty(), "--do_predict", "needs --test_file",
+          hint("--test_file"));
+  require(!s.output_dir.empty(), "--output_dir", "missing", "--output_dir FOLDER");
 }
 
 bool is_multiple(double of, double what) {
@@ -140,32 +144,37 @@ bool is_multiple(double of, double what) {
 void check_best(const Settings& s) {
   const std::string option = "--load_best_model_at_end";
   if (s.load_best_model_at_end) {
-    require(s.eval_strategy != "no", option,
-            "nothing tells which is the best: --eval_strategy is no",
+    require(s.eval_strategy != "no", option, "needs evaluations, but --eval_strategy is no",
             "--eval_strategy epoch --save_strategy epoch");
-    require(s.eval_strategy == s.save_strategy || s.save_strategy == "best", option,
-            fmt::format("--eval_strategy is {} and --save_strategy is {}: each evaluated model has "
-                        "to be saved",
-                        s.eval_strategy, s.save_strategy),
-            "--save_strategy " + s.eval_strategy);
+    require(
+        s.eval_strategy == s.save_strategy || s.save_strategy == "best", option,
+        fmt::format("--eval_strategy {} and --save_strategy {} differ, but each evaluated model "
+                    "must be saved",
+                    s.eval_strategy, s.save_strategy),
+        "--save_strategy " + s.eval_strategy);
     if (s.eval_strategy == "steps" && s.save_strategy == "steps") {
       require((s.eval_steps < 1) == (s.save_steps < 1), option,
-              "one of --eval_steps and --save_steps is a share, the other a number of steps");
+              "--eval_steps and --save_steps must both be shares or both numbers of steps",
+              fmt::format("--save_steps {:g}", s.eval_steps));
       require(is_multiple(s.save_steps, s.eval_steps), option,
-              fmt::format("--save_steps {:g} is no multiple of --eval_steps {:g}", s.save_steps,
-                          s.eval_steps));
+              fmt::format("--save_steps {:g} is not a multiple of --eval_steps {:g}", s.save_steps,
+                          s.eval_steps),
+              fmt::format("--save_steps {:g}", s.eval_steps));
     }
   }
   require(s.save_strategy != "best" || s.eval_strategy != "no", "--save_strategy best",
-          "nothing tells which is the best: --eval_strategy is no", "--eval_strategy epoch");
-  require(!s.eval_on_start || s.do_eval, "--eval_on_start", "--do_eval is missing");
+          "needs evaluations, but --eval_strategy is no", "--eval_strategy epoch");
+  require(!s.eval_on_start || s.do_eval, "--eval_on_start", "needs --do_eval", "--do_eval");
   if (s.early_stopping_patience > 0) {
-    require(s.eval_strategy != "no", "--early_stopping_patience", "--eval_strategy is no");
+    require(s.eval_strategy != "no",
+            fmt::format("--early_stopping_patience {}", s.early_stopping_patience),
+            "needs evaluations, but --eval_strategy is no", "--eval_strategy epoch");
   }
   require(s.early_stopping_threshold == 0 || s.early_stopping_patience > 0,
-          "--early_stopping_threshold", "--early_stopping_patience is missing");
+          fmt::format("--early_stopping_threshold {}", s.early_stopping_threshold),
+          "needs --early_stopping_patience", "--early_stopping_patience 3");
   require(!s.greater_is_better || !s.metric_for_best_model.empty(), "--greater_is_better",
-          "--metric_for_best_model is missing");
+          "needs --metric_for_best_model", "--metric_for_best_model NAME");
 }
 
 void check_training(Settings& s) {
@@ -181,7 +190,8 @@ void check_training(Settings& s) {
 void check_reports(Settings& s) {
   if (s.report_to.empty()) s.report_to = s.logging_dir.empty() ? "none" : "tensorboard";
   require(s.report_to == "none" || !s.output_dir.empty() || !s.logging_dir.empty(),
-          "--report_to " + s.report_to, "neither --logging_dir nor --output_dir is given");
+          "--report_to " + s.report_to, "needs --logging_dir or --output_dir",
+          "--logging_dir FOLDER");
 }
 
 bool chooses_best(const Settings& s) {
@@ -215,8 +225,8 @@ void complete_settings(Settings& s, const std::set<std::string>& given) {
   if (s.metric_for_best_model.starts_with("eval_")) s.metric_for_best_model.erase(0, 5);
   if (s.task_name == "squad_v2") s.version_2_with_negative = true;
   require(!s.pad_to_max_length || s.qa_loss == "padded" || !given.contains("qa_loss"),
-          "--qa_loss masked", "--pad_to_max_length is given, too");
-  require(s.save_steps > 0, "--save_steps 0", "there must be steps between two checkpoints",
+          "--qa_loss masked", "conflicts with --pad_to_max_length", "--qa_loss padded");
+  require(s.save_steps > 0, "--save_steps 0", "there must be steps between checkpoints",
           "--save_strategy no");
   check_best(s);
   check_training(s);

@@ -220,7 +220,9 @@ std::string refuse_stock(S& settings, const std::string& value, const Option& op
   // defaults.
   const bool harmless = option.takes == Takes::kNothing ? !truth : is_usual(option, value);
   if (!harmless) {
-    throw Error(Exit::kUsage, std::string(option.names.back()), std::string(option.help));
+    const std::string name(option.names.back());
+    throw Error(Exit::kUsage, name, std::string(option.help),
+                option.takes == Takes::kNothing ? name + " false" : "man dttrain");
   }
   settings.notices.push_back(
       fmt::format("{}={} has no effect here: it is so in any case", option.names.back(), value));

@@ -50,8 +50,8 @@ int environment_number(const char* name, int otherwise) {
   if (!text) return otherwise;
   const auto number = parse_integer(text, 0, std::numeric_limits<int>::max());
   if (!number) {
-    throw Error(Exit::kUsage, fmt::format("environment variable {}", name),
-                fmt::format("\"{}\" is not a whole number", text));
+    throw Error(Exit::kUsage, fmt::format("{}={}", name, text), "not a whole number",
+                fmt::format("unset {}", name));
   }
   return static_cast<int>(*number);
 }

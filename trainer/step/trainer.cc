@@ -40,10 +40,9 @@ int micro_batches(const TrainSettings& settings, std::int64_t examples) {
 // For a loss that has left the numbers. Where nothing is clipped, clipping comes first.
 std::string remedy(const OptimizerSettings& settings) {
   const double norm = settings.max_grad_norm;
-  const std::string lower_rate =
-      fmt::format("a lower --learning_rate than {}", settings.learning_rate);
-  return norm > 0 ? fmt::format("{}, or a lower --max_grad_norm than {}", lower_rate, norm)
-                  : fmt::format("--max_grad_norm 1, or {}", lower_rate);
+  const double rate = settings.learning_rate / 10;
+  return norm > 0 ? fmt::format("--learning_rate {:g}", rate)
+                  : fmt::format("--max_grad_norm 1 --learning_rate {:g}", rate);
 }
 
 }  // namespace
@@ -53,11 +52,9 @@ std::int64_t examples_per_epoch(std::int64_t examples, const TrainSettings& sett
   if (!settings.drop_last) return examples;
   const std::int64_t micro = micro_batch(settings);
   if (examples < micro) {
-    throw Error(Exit::kBadInput, "training data",
-                fmt::format("{} examples do not fill one batch of {}, and incomplete batches are "
-                            "dropped",
-                            examples, micro),
-                "a smaller batch, or training without --dataloader_drop_last");
+    throw Error(Exit::kBadInput, "--dataloader_drop_last",
+                fmt::format("the {} examples do not fill one batch of {}", examples, micro),
+                "--dataloader_drop_last false");
   }
   return examples / micro * micro;
 }
@@ -220,9 +217,8 @@ void Trainer::verify_parameters() {
   }
   if (different.empty()) return;
   group_.leave_it_to_first();
-  throw Error(
-      Exit::kInternal, "after the last step",
-      fmt::format("the parameters of rank {} differ from rank 0's", fmt::join(different, ", ")));
+  throw Error(Exit::kInternal, fmt::format("rank {}", fmt::join(different, ", ")),
+              "the parameters differ from rank 0's after the last step");
 }
 
 }  // namespace dtl::trainer

@@ -127,11 +127,13 @@ std::vector<Window> Tokenizer::encode_question(std::string_view question, std::s
       std::ptrdiff_t{max_length} - kPairSpecials - static_cast<std::ptrdiff_t>(asked.size());
   // done would not grow: each window would repeat all of the one before.
   if (length > room && room <= std::max(0, stride)) {
-    throw Error(Exit::kBadInput, "cannot cut the context of a question into windows",
-                fmt::format("{} tokens, of which the question takes {}, leave {} for the context, "
-                            "and windows share {}",
-                            max_length, asked.size(), std::max<std::ptrdiff_t>(0, room), stride),
-                "a greater --max_seq_length or a smaller --doc_stride");
+    throw Error(
+        Exit::kBadInput, fmt::format("--max_seq_length {}", max_length),
+        fmt::format("the question takes {} tokens and leaves {} for the context, but "
+                    "windows share --doc_stride {}",
+                    asked.size(), std::max<std::ptrdiff_t>(0, room), stride),
+        room > 1 ? fmt::format("--doc_stride {}", room / 2)
+                 : fmt::format("--max_seq_length {}", max_length - room + 2 * std::max(1, stride)));
   }
   std::vector<Window> windows;
   // The first window is what would be kept of a text that is cut; the others go on from there.
