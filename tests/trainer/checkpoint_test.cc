@@ -153,7 +153,8 @@ TEST(Checkpoint, RefusesAnEncoderWithATensorMissing) {
 TEST(Checkpoint, RefusesAnotherShapeUnlessItIsTheHeadsAndAllowed) {
   Stored model;
   model.tensors["classifier.bias"] = {{2}, {1.0F, 1.0F}};
-  EXPECT_THAT(model.complaint(), HasSubstr("its shape is [2], but this task needs [3]"));
+  EXPECT_THAT(model.complaint(),
+              HasSubstr("its shape is [2], but the labels of this task need [3]"));
   EXPECT_THAT(model.arrange(true).fresh, ElementsAre("classifier.bias"));
   model.tensors["bert.embeddings.position_embeddings.weight"] = {{1, 24}, std::vector<float>(24)};
   EXPECT_THROW(model.arrange(true), Error);

@@ -69,17 +69,18 @@ TEST(Checksums, ThatLackALineAreDamagedAndAddedFilesAreNot) {
   std::string text = read_file(list, 1 << 20);
   text.resize(text.rfind('\n', text.size() - 2) + 1);
   write_file_atomically(list, text);
-  EXPECT_EQ(find_damage(folder.file("checkpoint-5")), "checksums.txt: it is not as it was written");
+  EXPECT_EQ(find_damage(folder.file("checkpoint-5")),
+            "checksums.txt: it was changed after it was written");
 }
 
 TEST(Checksums, LeadToNoFileElsewhereAndWaitForNoPipe) {
   const TemporaryFolder folder;
   const std::string first = "1 files, CRC-32C and size of each\n";
   folder.write("checksums.txt", first + "00000000 0 /dev/zero\n");
-  EXPECT_EQ(find_damage(folder.path()), "checksums.txt: '/dev/zero' is no file of this folder");
+  EXPECT_EQ(find_damage(folder.path()), "checksums.txt: '/dev/zero' is not a file of this folder");
   folder.write("checksums.txt", first + "00000000 0 pipe\n");
   ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(find_damage(folder.path()), "pipe: it is no file");
+  EXPECT_EQ(find_damage(folder.path()), "pipe: it is not a file");
 }
 
 TEST(Checksums, AreNotAskedOfOlderVersions) {
@@ -117,8 +118,7 @@ TEST(Obstacle, TellsDamageFromWhatIsNoCheckpoint) {
   std::filesystem::remove(checkpoint + "/checksums.txt");
   EXPECT_THAT(obstacle(checkpoint), HasSubstr("damaged: " + checkpoint + "/training_state.json"));
   std::filesystem::remove(checkpoint + "/training_state.json");
-  EXPECT_EQ(obstacle(checkpoint),
-            "it has no training_state.json: it is no checkpoint of this program");
+  EXPECT_EQ(obstacle(checkpoint), "it has no training_state.json: not a checkpoint of dttrain");
   std::filesystem::create_directory(folder.file("checkpoint-6"));
   EXPECT_EQ(obstacle(folder.file("checkpoint-6")), "it is empty");
   EXPECT_EQ(obstacle(folder.file("checkpoint-7")), "there is no such folder");
@@ -130,7 +130,7 @@ TEST(Checkpoints, ThatAreNoneArePassedOverAndStay) {
   std::filesystem::create_directory(folder.file("checkpoint-9999"));
   std::vector<std::string> passed;
   EXPECT_EQ(last_sound_checkpoint(folder.path(), passed), folder.file("checkpoint-5"));
-  EXPECT_THAT(passed, ElementsAre(HasSubstr("checkpoint-9999: passed over: it is empty")));
+  EXPECT_THAT(passed, ElementsAre(HasSubstr("checkpoint-9999: skipped: it is empty")));
   EXPECT_TRUE(std::filesystem::exists(folder.file("checkpoint-9999")));
 }
 

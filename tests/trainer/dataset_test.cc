@@ -64,7 +64,7 @@ TEST(Dataset, NamesTheColumnThatMayHoldTheLabels) {
 
 TEST(Dataset, SaysHowToRewriteATableWithOtherSeparators) {
   EXPECT_THAT(read_error("d.csv", "text;label\na;1\n"),
-              HasSubstr("there are semicolons between the names, not commas. Try: "));
+              HasSubstr("the names have semicolons between them, not commas. Try: "));
   EXPECT_THAT(read_error("d.csv", "\"text\"\t\"label\"\n"), HasSubstr("there are tabs"));
   EXPECT_THAT(read_error("d.tsv", "\xEF\xBB\xBFtext|label\r\na|1\r\n"),
               HasSubstr("there are bars"));

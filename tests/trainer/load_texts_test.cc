@@ -228,7 +228,7 @@ TEST_F(Columns, OfTrainingThatAreMissingAreNamed) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(),
                 HasSubstr("other.csv:1: cannot find the texts: the model was trained on the column "
-                          "'content', which is not among text"));
+                          "'content', which is not one of text"));
     EXPECT_THAT(error.what(), HasSubstr("--text_column_names"));
   }
 }

@@ -203,7 +203,7 @@ TEST(SavedState, NamesEverythingInWhichARunDiffers) {
 TEST(SavedState, NoticesAnotherScheduleOrMomentum) {
   Saved saved;
   saved.setup.settings.optimizer.shape.cycles = 2;
-  EXPECT_THAT(saved.complaint(), HasSubstr("lr_scheduler_kwargs are others"));
+  EXPECT_THAT(saved.complaint(), HasSubstr("lr_scheduler_kwargs differ"));
   saved.replace("\"schedule_cycles\": 0.5", "\"schedule_cycles\": 2.0");
   EXPECT_EQ(saved.complaint(), "");
   saved.setup.settings.optimizer.momentum = 0.5;
@@ -231,7 +231,7 @@ TEST(SavedState, NoticesOtherDataAndOtherBatches) {
   EXPECT_THAT(saved.complaint(), HasSubstr("examples of an epoch was 50 and is 48"));
   saved.setup.settings.drop_last = false;
   ++saved.setup.examples.ids[5];
-  EXPECT_THAT(saved.complaint(), HasSubstr("the training data, or how it was tokenised"));
+  EXPECT_THAT(saved.complaint(), HasSubstr("the training data or its tokenization"));
   saved.setup.examples = random_examples(51, 20, 40, 3, 21);
   EXPECT_THAT(saved.complaint(), HasSubstr("the number of examples was 50 and is 51"));
 }

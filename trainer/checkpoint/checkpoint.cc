@@ -66,7 +66,7 @@ std::string find_weights(const std::string& folder) {
 std::string weights_file(const std::string& folder) {
   if (std::string path = find_weights(folder); !path.empty()) return path;
   throw Error(Exit::kBadInput, fmt::format("{}: cannot read the model", folder),
-              "it has neither model.safetensors nor pytorch_model.bin");
+              "it has neither model.safetensors nor pytorch_model.bin", "dttrain init --help");
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -79,19 +79,17 @@ bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInf
   if (from.shape != to.shape) {
     // Only the head depends on the task: another shape of the encoder is another encoder.
     if (to.head && options.ignore_mismatched_sizes) return false;
-    throw Error(
-        Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),
-        fmt::format("its shape is {}, {} {}", shape_text(from.shape),
-                    to.head ? "but this task needs" : "the model wants", shape_text(to.shape)),
-        to.head ? "data with the labels in the model's config.json; or "
-                  "--ignore_mismatched_sizes for a new classifier"
-                : "");
+    throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),
+                fmt::format("its shape is {}, {} {}", shape_text(from.shape),
+                            to.head ? "but the labels of this task need" : "but the model needs",
+                            shape_text(to.shape)),
+                to.head ? "--ignore_mismatched_sizes" : "");
   }
   if (!from.whole_type.empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),
                 fmt::format("its numbers are whole, of type {}: weights are fractions, such as F32",
                             from.whole_type),
-                "the model as it was before it was converted");
+                "--model_name_or_path with the model before its conversion");
   }
   check_numbers(path, to, from.values);
   std::copy(from.values.begin(), from.values.end(), values.begin() + to.offset);
@@ -124,9 +122,9 @@ void check_numbers(const std::string& path, const ParameterInfo& tensor,
   if (first == values.end()) return;
   throw Error(
       Exit::kBadInput, fmt::format("{}: tensor {}", path, tensor.name),
-      fmt::format("{} of its {} values are infinite or no number, from place {} on",
+      fmt::format("{} of its {} values are infinite or NaN, from place {} on",
                   std::count_if(first, values.end(), wrong), values.size(), first - values.begin()),
-      "a checkpoint from before its training failed");
+      "--model_name_or_path with an earlier checkpoint");
 }
 
 LoadedParameters load_parameters(const std::string& folder, const ModelConfig& config,
@@ -143,7 +141,7 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
     const std::string canonical = canonical_name(name, config, layout);
     if (!found.emplace(canonical, std::move(tensor)).second) {
       throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", origin, canonical),
-                  "it is there twice, under an older name, too");
+                  "it occurs twice, once under an older name");
     }
   }
   std::erase_if(found, [](const auto& entry) {  // a buffer: 0, 1, 2, ..

@@ -67,8 +67,7 @@ void remove_folder(const fs::path& folder) {
   std::error_code error;
   fs::remove_all(folder, error);
   if (error) {
-    throw Error(Exit::kCannotWrite, fmt::format("{}: cannot remove it", folder.string()),
-                error.message());
+    throw Error(Exit::kCannotWrite, folder.string() + ": cannot remove", error.message());
   }
 }
 
@@ -82,14 +81,14 @@ void remove_checkpoint(const fs::path& folder) {
   const std::string doomed = partial_path(folder.parent_path(), folder.filename().string());
   remove_folder(doomed);
   if (::rename(folder.c_str(), doomed.c_str()) != 0) {
-    throw system_error(fmt::format("{}: cannot remove it", folder.string()), Exit::kCannotWrite);
+    throw system_error(folder.string() + ": cannot remove", Exit::kCannotWrite);
   }
   remove_folder(doomed);
 }
 
 // Files and folders: a folder's entries are data of the folder.
 void sync(const fs::path& path) {
-  const std::string attempted = fmt::format("cannot write '{}'", path.string());
+  const std::string attempted = path.string() + ": cannot write";
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid() || ::fsync(fd.get()) != 0) throw system_error(attempted, Exit::kCannotWrite);
 }
@@ -100,7 +99,7 @@ std::optional<Obstacle> find_old_obstacle(const fs::path& folder) {
   if (!fs::is_directory(folder, unreadable)) return Obstacle{"there is no such folder"};
   if (fs::is_empty(folder, unreadable)) return Obstacle{"it is empty"};
   if (!fs::exists(folder / kStateFile, unreadable)) {
-    return Obstacle{fmt::format("it has no {}: it is no checkpoint of this program", kStateFile)};
+    return Obstacle{fmt::format("it has no {}: not a checkpoint of dttrain", kStateFile)};
   }
   try {
     read_training_cost(folder);
@@ -173,16 +172,15 @@ std::optional<std::string> last_sound_checkpoint(const std::string& output,
     if (!obstacle->damaged) {
       // A row of checkpoints with the same reason (--save_only_model) is mentioned once.
       const bool known = !passed.empty() && passed.back().ends_with(": " + obstacle->reason);
-      if (!known) passed.push_back(fmt::format("{}: passed over: {}", path, obstacle->reason));
+      if (!known) passed.push_back(fmt::format("{}: skipped: {}", path, obstacle->reason));
       continue;
     }
     const std::string aside = path + kDamaged;
     remove_folder(aside);
     if (::rename(path.c_str(), aside.c_str()) != 0) {
-      throw system_error(fmt::format("{}: cannot rename it, which is damaged", path),
-                         Exit::kCannotWrite);
+      throw system_error(path + ": cannot rename this damaged checkpoint", Exit::kCannotWrite);
     }
-    passed.push_back(fmt::format("damaged checkpoint: {}/{}; it is set aside as {}", path,
+    passed.push_back(fmt::format("{}: damaged checkpoint: {}; renamed to {}", path,
                                  obstacle->reason, fs::path(aside).filename().string()));
   }
   return std::nullopt;
@@ -223,7 +221,7 @@ std::vector<std::string> set_aside_checkpoints(const std::string& output) {
     const std::string aside = each.path + kOld;
     remove_folder(aside);
     if (::rename(each.path.c_str(), aside.c_str()) != 0) {
-      throw system_error(fmt::format("{}: cannot rename it, which is of an earlier run", each.path),
+      throw system_error(each.path + ": cannot rename this checkpoint of an earlier run",
                          Exit::kCannotWrite);
     }
     names.push_back(fs::path(aside).filename().string());
@@ -252,7 +250,7 @@ PartialCheckpoint::~PartialCheckpoint() {
 
 void PartialCheckpoint::commit() {
   const std::string whole = fs::path(output_) / name_;
-  const std::string attempted = fmt::format("cannot write '{}'", whole);
+  const std::string attempted = whole + ": cannot write";
   write_checksums(path_);
   std::error_code error;
   for (fs::directory_iterator it(path_, error), end; !error && it != end; it.increment(error)) {

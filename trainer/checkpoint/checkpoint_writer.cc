@@ -103,8 +103,8 @@ std::string CheckpointWriter::ends_too_late(std::chrono::steady_clock::time_poin
 void CheckpointWriter::tell_if_slow(std::chrono::milliseconds took) {
   if (!grace_ || told_of_grace_ || took <= *grace_) return;
   log_notice(fmt::format(
-      "checkpoint-{} took {:.1f} s to write, and dtlaunch kills the ranks of a job that is told to "
-      "stop after {:g} s: its last steps are lost then. Try: dtlaunch --grace {:.0f}",
+      "checkpoint-{} took {:.1f} s to write, but dtlaunch kills the ranks of a stopped job after "
+      "{:g} s: its last steps would be lost. Try: dtlaunch --grace {:.0f}",
       state_.step, seconds(took), seconds(*grace_), std::ceil(2 * seconds(took + *grace_))));
   told_of_grace_ = true;
 }
@@ -134,8 +134,8 @@ std::optional<Error> CheckpointWriter::make_room() {
     state_ = state_at_start(std::vector<float>(static_cast<std::size_t>(layout_.total)), kept_);
     return std::nullopt;
   } catch (const std::bad_alloc&) {
-    return Error(Exit::kOs, fmt::format("cannot write checkpoints in '{}'", output_),
-                 fmt::format("there is no memory for a copy of {} parameters", layout_.total));
+    return Error(Exit::kOs, output_ + ": cannot write checkpoints",
+                 fmt::format("not enough memory for a copy of {} parameters", layout_.total));
   }
 }
 
@@ -161,8 +161,7 @@ std::optional<Error> CheckpointWriter::write() const {
     return error;
   } catch (const std::exception& error) {  // memory, or the standard library's own
     return Error(Exit::kCannotWrite,
-                 fmt::format("cannot write checkpoint-{} in '{}'", state_.step, output_),
-                 error.what());
+                 fmt::format("{}: cannot write checkpoint-{}", output_, state_.step), error.what());
   }
 }
 

@@ -63,14 +63,14 @@ std::string line_of(const Sum& sum, const std::string& name) {
 // of the folder.
 std::optional<std::string> damage_of(const fs::path& folder, const std::string& line) {
   const std::vector<std::string> words = split(line, ' ');
-  if (words.size() < 3) return fmt::format("{}: '{}' is no checksum", kName, line);
+  if (words.size() < 3) return fmt::format("{}: '{}' is not a checksum", kName, line);
   const std::string name = line.substr(words[0].size() + words[1].size() + 2);
   if (name.find('/') != std::string::npos) {
-    return fmt::format("{}: '{}' is no file of this folder", kName, name);
+    return fmt::format("{}: '{}' is not a file of this folder", kName, name);
   }
   std::error_code unknown;
   if (fs::exists(folder / name, unknown) && !fs::is_regular_file(folder / name, unknown)) {
-    return fmt::format("{}: it is no file", name);  // a pipe would be waited for
+    return fmt::format("{}: it is not a file", name);  // a pipe would be waited for
   }
   Sum sum;
   try {
@@ -126,7 +126,7 @@ std::optional<std::string> find_damage(const std::string& folder) {
   // The last one is what follows the last line's end: nothing.
   const bool is_whole = lines.size() >= 2 && lines.back().empty() &&
                         lines.front() == fmt::format("{}{}", lines.size() - 2, kFirstLine);
-  if (!is_whole) return fmt::format("{}: it is not as it was written", kName);
+  if (!is_whole) return fmt::format("{}: it was changed after it was written", kName);
   for (std::size_t i = 1; i + 1 < lines.size(); ++i) {
     if (auto damage = damage_of(folder, lines[i])) return damage;
   }

@@ -91,7 +91,7 @@ void compare_optimizers(Comparison& compare, const OptimizerSettings& saved,
   }
   // Of two different schedules the shapes cannot be compared.
   if (saved.schedule == now.schedule && saved.shape != now.shape) {
-    compare.say("lr_scheduler_kwargs are others");
+    compare.say("lr_scheduler_kwargs differ");
   }
 }
 
@@ -158,7 +158,7 @@ std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity
   }
   // Another number of examples has been told already, and explains another hash.
   if (saved.examples == now.examples && saved.data_hash != now.data_hash) {
-    compare.say("the training data, or how it was tokenised, is another");
+    compare.say("the training data or its tokenization differs");
   }
   // Old checkpoints do not say these two, so a run from one of them takes any.
   if (saved.precision && now.precision) {

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/files/new_file.h"
+#include "base/text.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/files/json_text.h"
 #include "trainer/files/safetensors.h"
@@ -100,7 +101,7 @@ class StateText {
     if (!json_.is_object()) refuse_json(path, text, complaint);
     int format = 0;
     get("format", format);
-    if (format != kFormat) fail(fmt::format("its format is {}, this program reads 1", format));
+    if (format != kFormat) fail(fmt::format("its format is {}, but dttrain reads 1", format));
   }
 
   template <class T>
@@ -216,8 +217,8 @@ TrainingState read_training_state(const std::string& folder, const ParameterLayo
                                   const RunIdentity& identity) {
   if (!fs::exists(state_file(folder))) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot resume", folder),
-                "it has no training_state.json: it is no checkpoint of this program",
-                "the folder as --model_name_or_path of a new run");
+                "it has no training_state.json: not a checkpoint of dttrain",
+                "--model_name_or_path " + one_shell_word(folder));
   }
   const StateText text(state_file(folder));
   TrainingState state;
@@ -225,10 +226,10 @@ TrainingState read_training_state(const std::string& folder, const ParameterLayo
   if (state.step < 0) text.fail("'step' is negative");
   const std::vector<std::string> other = differences(run_in(text), identity);
   if (!other.empty()) {
-    throw Error(Exit::kBadInput, fmt::format("{}: cannot resume", folder),
-                fmt::format("this would not be the same run: {}", fmt::join(other, "; ")),
-                "the arguments of that run, or a new one in its place: "
-                "--resume_from_checkpoint false --overwrite_output_dir");
+    throw Error(
+        Exit::kBadInput, fmt::format("{}: cannot resume", folder),
+        fmt::format("this run differs from that of the checkpoint: {}", fmt::join(other, "; ")),
+        "--resume_from_checkpoint false --overwrite_output_dir");
   }
   const SafetensorsFile model(fs::path(folder) / "model.safetensors");
   const OptimizerState kept = optimizer_state(layout, identity.optimizer);

@@ -75,7 +75,7 @@ class ColumnValues {
 std::string refusal(const std::string& name, const ColumnValues& values) {
   const std::string lowered = to_lower(trim(name));
   if (lowered.empty() || lowered.starts_with("unnamed: ")) {
-    return lowered.empty() ? "a column has no name" : fmt::format("'{}' is no name", name);
+    return lowered.empty() ? "a column has no name" : fmt::format("'{}' is not a name", name);
   }
   if (lowered == "idx" || lowered == "index" || lowered == "id") {
     return fmt::format("'{}' is the number of a row", name);

@@ -28,8 +28,10 @@ constexpr std::array<OtherKind, 7> kOtherKinds = {{
     {"\xFF\xFE"sv, "in UTF-16", "iconv -f UTF-16 -t UTF-8 {} >NEWFILE"},
     {"\xFE\xFF"sv, "in UTF-16", "iconv -f UTF-16 -t UTF-8 {} >NEWFILE"},
     {"\x1F\x8B"sv, "compressed", "zcat <{} >NEWFILE"},
-    {"PK\x03\x04"sv, "a zip archive or a spreadsheet", "the table in it, exported as .csv"},
-    {"PAR1"sv, "in Parquet", "the table in it, exported as .csv"},
+    {"PK\x03\x04"sv, "a zip archive or a spreadsheet", "soffice --convert-to csv {}"},
+    {"PAR1"sv, "in Parquet",
+     "python3 -c \"import pandas, sys; "
+     "pandas.read_parquet(sys.argv[1]).to_csv('NEW.csv', index=False)\" {}"},
 }};
 
 // Without a mark, but with text of mostly ASCII: then every other byte is NUL.
@@ -80,7 +82,7 @@ void check_separator(const std::string& path, std::string_view bytes, char separ
     // Python's module knows quotes. utf-8-sig: with a byte order mark the first name would be
     // another one.
     throw Error(Exit::kBadInput, fmt::format("{}:1: cannot read the columns", path),
-                fmt::format("there are {} between the names, not {}", other.name,
+                fmt::format("the names have {} between them, not {}", other.name,
                             separator == '\t' ? "tabs" : "commas"),
                 fmt::format("PYTHONIOENCODING=utf-8-sig python3 -c \"import csv, sys; "
                             "csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, "
@@ -105,10 +107,8 @@ std::string read_data_file(const std::string& path, std::size_t limit_bytes) {
 }
 
 std::string utf8_hint(const std::string& path) {
-  return fmt::format(
-      "iconv -f ENCODING -t UTF-8 {} >NEWFILE, ENCODING being what it is in, such as "
-      "WINDOWS-1252",
-      one_shell_word(path));
+  return fmt::format("iconv -f WINDOWS-1252 -t UTF-8 {} >NEWFILE, or with another encoding",
+                     one_shell_word(path));
 }
 
 }  // namespace dtl::trainer

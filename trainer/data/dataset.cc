@@ -61,13 +61,12 @@ int text_column(const std::string& path, const std::vector<std::string>& header,
   const std::string what = fmt::format("{}:1: cannot find the texts", path);
   if (!options.trained) {
     throw Error(Exit::kBadInput, what, without_column(header, name),
-                "--text_column_names with one of these, or several with commas between them");
+                "--text_column_names NAME[,NAME]");
   }
   throw Error(Exit::kBadInput, what,
-              fmt::format("the model was trained on the column '{}', which is not among {}", name,
+              fmt::format("the model was trained on the column '{}', which is not one of {}", name,
                           shown_columns(header)),
-              "a first line with that name, above the texts if the file has no names; or "
-              "--text_column_names with another column");
+              "--text_column_names NAME; or a first line with that name, if the file has no names");
 }
 
 [[noreturn]] void fail_without_labels(const std::string& path,
@@ -78,7 +77,7 @@ int text_column(const std::string& path, const std::vector<std::string>& header,
               without_column(header, options.label_column),
               guess >= 0
                   ? "--label_column_name " + one_shell_word(header[static_cast<std::size_t>(guess)])
-                  : "--label_column_name with the column of the labels; or " + header_hint(path));
+                  : "--label_column_name NAME; or " + header_hint(path));
 }
 
 Columns choose_columns(const std::string& path, const std::vector<std::string>& header,
@@ -106,8 +105,7 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
       needs_rows(header) ? rows.look_at(kLookedAt) : std::span<const std::vector<std::string>>());
   if (choice.first < 0) {
     throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path), choice.reason,
-                choice.label_alone ? "a file that has a column of texts as well"
-                                   : "--text_column_names with the column of the texts");
+                choice.label_alone ? "" : "--text_column_names NAME");
   }
   columns.texts = {choice.first};
   columns.second = choice.second;
@@ -218,8 +216,8 @@ std::int32_t label_id(const TextDataset& dataset, std::size_t index, const std::
               example.line > 0
                   ? fmt::format("{}: cannot use the label '{}'",
                                 row_place(dataset.path, example.line, example.element), label)
-                  : fmt::format("cannot use label '{}' of example {}", label, index + 1),
-              reason, "examples with these labels; or --do_train, to learn those of a file");
+                  : fmt::format("example {}: cannot use the label '{}'", index + 1, label),
+              reason, "--do_train --train_file FILE, to learn the labels of a file");
 }
 
 // Adds what the model is to learn from an example.
@@ -270,10 +268,8 @@ TextDataset read_dataset(const std::string& path, const DatasetOptions& options)
                       options.problem == Problem::kMultiLabel ? options.label_delimiter : '\0');
   TextDataset dataset = from_rows(path, *rows, options);
   if (dataset.examples.empty()) {
-    throw Error(
-        Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
-        options.limit == 0 ? "no rows were asked for" : "it has a header and no rows",
-        options.limit == 0 ? "a larger number of examples" : "a row for each text below it");
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
+                options.limit == 0 ? "no rows were asked for" : "it has a header and no rows");
   }
   return dataset;
 }

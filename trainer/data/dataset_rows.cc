@@ -52,7 +52,7 @@ class Lines {
     if (nul != std::string_view::npos) {
       refuse_row(row_place(path_, number_, 0),
                  fmt::format("it has a NUL byte, byte {} of the line", nul + 1),
-                 fmt::format("tr -d '\\000' <{} >NEWFILE", path_));
+                 fmt::format("tr -d '\\000' <{} >NEWFILE", one_shell_word(path_)));
     }
     return line;
   }
@@ -318,7 +318,7 @@ std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string 
   if (ending == ".tsv") return std::make_unique<TsvRows>(std::move(lines));
   if (ending == ".csv") return std::make_unique<CsvRows>(std::move(lines));
   if (json) return std::make_unique<JsonRows>(std::move(lines), std::move(list), list_delimiter);
-  throw Error(Exit::kBadInput, fmt::format("cannot read the data set '{}'", path),
+  throw Error(Exit::kBadInput, path + ": cannot read the data set",
               "its name does not end in .tsv, .csv, .json or .jsonl");
 }
 

@@ -255,8 +255,7 @@ std::vector<SquadExample> read_squad(const std::string& path, std::int64_t limit
   std::vector<SquadExample> examples = reader.take();
   if (examples.empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the questions", path),
-                limit == 0 ? "none were asked for" : "there are none",
-                limit == 0 ? "a larger number of examples" : "a file that has questions");
+                limit == 0 ? "none were asked for" : "there are none");
   }
   return examples;
 }

@@ -67,8 +67,8 @@ GlueNames names_in(const std::vector<std::string>& header, const std::string& pa
   const auto missing = missing_in(archive), otherwise = missing_in(hub);
   throw Error(Exit::kBadInput, fmt::format("{}:1: cannot read this as {}", path, task.name),
               without_column(header, otherwise.size() < missing.size() ? otherwise[0] : missing[0]),
-              fmt::format("a first line with {}; or, without --task_name, --text_column_names and "
-                          "--label_column_name for other columns",
+              fmt::format("a first line with {}; or, without --task_name, "
+                          "--text_column_names NAME[,NAME] --label_column_name NAME",
                           join(hub.all(), ", ")));
 }
 
@@ -92,7 +92,7 @@ GlueColumns find_columns(const GlueTask& task, const std::string& path, Split sp
   std::vector<std::string> header;
   if (!rows.next(header)) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot read the data set", path),
-                "the file is empty", "the file as it is published");
+                "the file is empty", "ls -l " + one_shell_word(path));
   }
   check_header(path, rows.line(), header);
   GlueColumns columns;
@@ -126,7 +126,7 @@ void read_glue_label(const GlueTask& task, const std::string& path, const std::s
   // Most of the archive's files have numbers, rte, qnli and mnli have names.
   const std::optional<std::int64_t> id = parse_integer(field, 0, last);
   if (!id) {
-    fail(fmt::format("its label '{}' is none of {}'s: {}", field, task.name,
+    fail(fmt::format("its label '{}' is not one of {}'s: {}", field, task.name,
                      join(task.labels, ", ")));
   }
   example.label = task.labels[static_cast<std::size_t>(id.value_or(0))];
@@ -176,11 +176,9 @@ std::string archive_folder(const GlueTask& task, const std::string& folder) {
   throw Error(Exit::kBadInput, fmt::format("--data_dir {}: cannot read {}", folder, task.name),
               may_exist(folder) ? fmt::format("there is no file {}", missing)
                                 : std::string("there is no such folder"),
-              nearby.empty()
-                  ? fmt::format("--data_dir with the folder that has GLUE's {}, or {} with a file "
-                                "in any place",
-                                join(names, ", "), option)
-                  : "--data_dir " + nearby);
+              nearby.empty() ? fmt::format("--data_dir FOLDER with GLUE's {}; or {} FILE",
+                                           join(names, ", "), option)
+                             : "--data_dir " + nearby);
 }
 
 }  // namespace
@@ -326,8 +324,7 @@ TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, s
   dataset.blank_lines = reader->blank_lines();
   if (dataset.examples.empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
-                limit == 0 ? "no rows were asked for" : "it has no rows",
-                limit == 0 ? "a larger number of examples" : "the file as it is published");
+                limit == 0 ? "no rows were asked for" : "it has no rows");
   }
   return dataset;
 }

@@ -75,10 +75,10 @@ bool FolderLock::take() {
     if (errno == EINTR) continue;
     if (errno == EWOULDBLOCK) {
       throw Error(Exit::kCannotWrite, cannot_write_to(path_), holder_of(file_),
-                  "another --output_dir, or wait until it has ended");
+                  "--output_dir " + one_shell_word(fs::path(path_).parent_path().string() + "-2"));
     }
-    log_notice(fmt::format("{}: cannot lock it ({}): let no other run write into this folder",
-                           path_, errno_text(errno)));
+    log_notice(fmt::format("{}: cannot lock: {}; start no other run in this folder", path_,
+                           errno_text(errno)));
     ::unlink(path_.c_str());
     return false;
   }

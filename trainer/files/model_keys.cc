@@ -30,7 +30,7 @@ std::optional<KeyRefusal> refused_key(const KnownKeys& object, std::string_view 
   const KnownKey* known = find_known_key(object, key);
   if (known == nullptr) {
     return KeyRefusal{fmt::format("'{}'", key),
-                      "this key is not known here, and may change what the model computes",
+                      "unknown key, which may change what the model computes",
                       "the file without it, if it changes nothing"};
   }
   if (known->use != KeyUse::kOnly || is_one_of(known->values, value)) return std::nullopt;

@@ -22,7 +22,7 @@ constexpr std::size_t kMaxIndexBytes = 64 << 20;
 
 [[noreturn]] void refuse_tensors(const std::string& path, const std::string& reason) {
   throw Error(Exit::kBadInput, fmt::format("{}: cannot read the tensors", path), reason,
-              "the folder once more, from where it came from");
+              "copy or download the folder again");
 }
 
 // The files named by an index lie beside it.

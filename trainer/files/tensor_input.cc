@@ -42,8 +42,7 @@ void TensorInput::fail(const std::string& reason) const {
   for (char& c : shown) {
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7F) c = '?';
   }
-  throw Error(Exit::kBadInput, reading_tensors(path_), shown,
-              "the file once more, from where it came from");
+  throw Error(Exit::kBadInput, reading_tensors(path_), shown, "copy or download the file again");
 }
 
 void TensorInput::read(std::uint64_t offset, std::uint64_t count, char* bytes) const {

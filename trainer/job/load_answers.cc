@@ -29,8 +29,8 @@ void prepare_answers(const Settings& s, Prepared& prepared) {
     prepared.training_questions = static_cast<std::int64_t>(questions.size());
     if (const MisplacedAnswers misplaced = find_misplaced(questions); misplaced.count > 0) {
       prepared.notices.push_back(fmt::format(
-          "{}: {} of {} answers do not stand where answer_start says: what stands there is learnt, "
-          "as by run_qa.py; the first is of {}",
+          "{}: {} of {} answers are not at their answer_start: training uses the text that is "
+          "there, as run_qa.py does; the first is of {}",
           s.train_file, misplaced.count, questions.size(), misplaced.first));
     }
     SquadFeatures features = training_features(questions, *prepared.tokenizer, prepared.length,

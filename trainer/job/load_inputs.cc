@@ -84,7 +84,7 @@ void prepare(const Settings& settings, Prepared& prepared) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the vocabulary", s.model),
                 fmt::format("it has {} tokens, the model's vocab_size is {}",
                             tokenizer.vocabulary_size(), config.vocab_size),
-                "the folder as save_pretrained() writes it behind "
+                "the folder as save_pretrained() writes it after "
                 "resize_token_embeddings(len(tokenizer))");
   }
   prepared.length = usable_length(s, config, tokenizer, prepared.notices);

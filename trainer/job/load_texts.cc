@@ -274,9 +274,8 @@ void match_labels(Texts& texts, ModelConfig& config, std::vector<std::string>& n
   Names named;
   for (const std::string& name : names) named[name] = config.labels[numbers->at(name)];
   rename_labels(data, named);
-  notices.push_back(
-      fmt::format("{}: its labels are numbers: 0 stands for the model's {}, and so on", data.path,
-                  config.labels.front()));
+  notices.push_back(fmt::format("{}: its labels are numbers: 0 means the model's {}, and so on",
+                                data.path, config.labels.front()));
 }
 
 void choose_labels(const Settings& s, Texts& texts, ModelConfig& config,

@@ -115,10 +115,10 @@ std::string checkpoint_to_resume(const Settings& s) {
   std::vector<std::string> passed;
   const auto last = last_sound_checkpoint(s.output_dir, passed);
   for (const std::string& what : passed) log_notice(what);
-  if (!passed.empty() && !last) log_notice("there is no checkpoint before it");
+  if (!passed.empty() && !last) log_notice(s.output_dir + ": no earlier checkpoint");
   if (!last && wish == "true") {
-    throw Error(Exit::kBadInput, fmt::format("--resume_from_checkpoint in {}", s.output_dir),
-                "it has no checkpoint", "--resume_from_checkpoint false");
+    throw Error(Exit::kBadInput, s.output_dir + ": cannot resume", "it has no checkpoint",
+                "--resume_from_checkpoint false");
   }
   return last.value_or("");
 }

@@ -25,6 +25,7 @@ namespace {
 using Json = nlohmann::json;  // sorted keys, as run_glue's files have them
 
 // Of all_results.json, which earlier runs have written: it has some dozens of keys.
+constexpr const char* kOtherCheckpoint = "--resume_from_checkpoint CHECKPOINT";
 constexpr std::size_t kMaxResultsBytes = 1 << 20;
 constexpr const char *kOfThisRun = "train_", *kOfAllRuns = "total_train_";
 constexpr double kMaxCount = 9e15;  // a double holds every whole number up to there
@@ -266,8 +267,8 @@ Results::Restored Results::restore(const std::string& text, const std::string& m
   const auto count = [&](const Json& value, const char* key) {
     const auto number = count_in(value);
     if (!number) {
-      throw Error(Exit::kBadInput, attempted, fmt::format("'{}' is no count", key),
-                  "another checkpoint");
+      throw Error(Exit::kBadInput, attempted, fmt::format("'{}' is not a count", key),
+                  kOtherCheckpoint);
     }
     return *number;
   };
@@ -302,8 +303,8 @@ Results::Restored Results::restore(const std::string& text, const std::string& m
     r.best.without_better = count(state.value(counter, Json(0)), "early_stopping_patience_counter");
   } catch (const Json::exception&) {  // whose text speaks of the library
     throw Error(Exit::kBadInput, attempted,
-                "it lacks one of log_history, global_step and epoch, or has something else there",
-                "another checkpoint");
+                "log_history, global_step or epoch is missing or has the wrong type",
+                kOtherCheckpoint);
   }
   impl_->history = Json::array();
   for (const Json& row : rows) impl_->history.push_back(row);

@@ -216,7 +216,7 @@ void read_tokens(const std::string& folder, const ConfigFile& file, TokenizerCon
   map.check();
   for (const auto& [key, value] : map.json().items()) {
     if (!value.is_null() && !key.ends_with("_token") && !key.ends_with("_special_tokens")) {
-      map.fail(key, "this file may have special tokens alone");
+      map.fail(key, "this file may have only special tokens");
     }
   }
   read_named(file, config);
@@ -268,7 +268,7 @@ std::optional<bool> has_types(const ConfigFile& file) {
   if (!names.is_array()) file.fail(key, "it is not a list of names");
   for (const ConfigJson& name : names) {
     if (name == "input_ids" || name == "attention_mask" || name == "token_type_ids") continue;
-    file.fail(key, "a model here is given input_ids, attention_mask and token_type_ids alone");
+    file.fail(key, "dttrain gives a model only input_ids, attention_mask and token_type_ids");
   }
   return std::find(names.begin(), names.end(), "token_type_ids") != names.end();
 }

@@ -141,7 +141,7 @@ std::string first_text(const LibraryObject& json, const char* key) {
 // "[CLS]:0 A:0 .."; nothing where it is not a list of such parts.
 std::vector<std::string> template_items(const LibraryObject& json, const char* key) {
   std::vector<std::string> items;
-  if (!json.has(key) || !json.json()[key].is_array()) json.fail(key, "it is no template");
+  if (!json.has(key) || !json.json()[key].is_array()) json.fail(key, "it is not a template");
   for (const LibraryJson& item : json.json()[key]) {
     const char* kind = item.is_object() && item.contains("Sequence") ? "Sequence" : "SpecialToken";
     const bool good = item.is_object() && item.size() == 1 && item.contains(kind) &&
@@ -192,7 +192,7 @@ void read_added(const LibraryObject& json, TokenizerRules& rules) {
     });
     const auto flag = [&](const char* name, bool otherwise) {
       if (!item.contains(name) || item[name].is_null()) return otherwise;
-      if (!item[name].is_boolean()) json.fail(key, fmt::format("'{}' is no truth value", name));
+      if (!item[name].is_boolean()) json.fail(key, fmt::format("'{}' is not true or false", name));
       return item[name].get<bool>();
     };
     token.content = item["content"].get<std::string>();

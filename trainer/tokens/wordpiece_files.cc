@@ -225,7 +225,7 @@ void tell_left_out(const std::string& folder, const std::vector<AddedToken>& of_
     const auto same = [&](const AddedToken& other) { return other.content == content; };
     if (std::any_of(rules.added.begin(), rules.added.end(), same)) continue;
     log_notice(
-        fmt::format("{}/{}: '{}' is no token: tokenizer_config.json has a list without it, "
+        fmt::format("{}/{}: '{}' is not a token: tokenizer_config.json has a list without it, "
                     "which counts, as in transformers",
                     folder, each.name, content));
   }
@@ -287,8 +287,7 @@ TokenizerRules read_rules(const std::string& folder) {
   const std::string whole = folder + "/tokenizer.json", plain = folder + "/vocab.txt";
   if (!exists(whole) && !exists(plain)) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot load a tokenizer", folder),
-                "there is neither tokenizer.json nor vocab.txt",
-                "dttrain init --help makes a new model");
+                "there is neither tokenizer.json nor vocab.txt", "dttrain init --help");
   }
   const std::string& path = exists(whole) ? whole : plain;
   const bool by_json = follows_tokenizer_json(folder, config.class_name);
