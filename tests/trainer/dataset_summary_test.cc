@@ -108,8 +108,8 @@ TEST(DatasetDoubts, NameWhatMakesOtherNumbersOfTheTextsToPredictFor) {
   EXPECT_EQ(doubts_in("text\na\n\n\nb\n"),
             "p.csv: no prediction for 2 blank lines, the first of them line 3\n");
   EXPECT_THAT(doubts_in("I liked this one a lot\nand this one not\n"),
-              HasSubstr("p.csv: line 1 is taken for the names of the columns: 'I liked this one a "
-                        "lot' is not one of the texts"));
+              HasSubstr("p.csv: line 1 is read as the names of the columns, so 'I liked this one a "
+                        "lot' is not one of the texts. Try: a first line"));
   EXPECT_EQ(doubts_in("the review\na b\n"), "");
 }
 

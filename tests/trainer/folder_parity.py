@@ -81,7 +81,7 @@ CASES = {
         "2": without_id(flags(2, "[CLS]", special=True, normalized=False))}}},
     "a decoder and other lists": {
         "tokenizer_config": {"added_tokens_decoder": {str(COUNT): without_id(X)}},
-        "added_tokens": {"[foo]": COUNT}, "says": "added_tokens.json: '[foo]' is no token"},
+        "added_tokens": {"[foo]": COUNT}, "says": "added_tokens.json: '[foo]' is not a token"},
     "additional_special_tokens": {
         "tokenizer_config": {"additional_special_tokens": ["<x>", "[foo]"]}},
     "extra_special_tokens": {"tokenizer_config": {"extra_special_tokens": ["[NEW]", "tag"]}},
@@ -91,7 +91,7 @@ CASES = {
         "special_tokens_map": {"additional_special_tokens": ["<x>", "[NEW]"]}},
     "both special lists": {
         "special_tokens_map": {"additional_special_tokens": ["<x>"]},
-        "tokenizer_config": {"additional_special_tokens": ["[foo]"]}, "says": "'<x>' is no token"},
+        "tokenizer_config": {"additional_special_tokens": ["[foo]"]}, "says": "'<x>' is not a token"},
     "a map and added_tokens.json": {
         "special_tokens_map": {"additional_special_tokens": ["<x>"], "cls_token": {
             "content": "[CLS]", "lstrip": True, "rstrip": False, "normalized": False,
@@ -109,7 +109,7 @@ CASES = {
                 "texts": [text for text in TEXTS if "[MASK]" not in text]},
     "truncation_side": {"tokenizer_config": {"truncation_side": "left"}},
     "cased": {"tokenizer_config": {"do_lower_case": False}, "quiet": True},
-    "vocab.txt with capitals alone": {"tokenizer_config": None, "says": "text is lowered"},
+    "vocab.txt with capitals alone": {"tokenizer_config": None, "says": "text is lowercased"},
     "accents": {"tokenizer_config": {"strip_accents": False, "tokenize_chinese_chars": False}},
     "names of inputs": {"tokenizer_config": {"model_input_names": ["input_ids", "attention_mask"]}},
     "class of DistilBERT": {"tokenizer_config": {"tokenizer_class": "DistilBertTokenizerFast"}},

@@ -125,7 +125,7 @@ TEST(TaskLabels, KeepOtherNamesByTheirPlaces) {
   EXPECT_THAT(prepared.config.labels, ElementsAre("bad", "good"));
   EXPECT_THAT(prepared.notices,
               ElementsAre(HasSubstr(
-                  "the model's labels (bad, good) stand for the task's (negative, positive)")));
+                  "the model's labels (bad, good) mean the task's (negative, positive)")));
 }
 
 Prepared trained(const std::vector<std::string>& model_labels, const std::string& rows) {

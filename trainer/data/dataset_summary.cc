@@ -137,10 +137,8 @@ void doubt_missing_values(const Occurrences& labels, const std::string& path,
     if (stands_for_nothing(plain_label(label))) missing.push_back(shown(label, occurrence));
   }
   if (missing.empty()) return;
-  said.push_back(
-      fmt::format("{}: a label that may stand for a missing value is learnt as any other: "
-                  "{}",
-                  path, shortened(std::move(missing))));
+  said.push_back(fmt::format("{}: a label that may mean a missing value counts as a label: {}",
+                             path, shortened(std::move(missing))));
 }
 
 // A column of numbers in which somebody has typed a word, or the other way round.
@@ -196,8 +194,8 @@ void doubt_lines(const TextDataset& dataset, std::vector<std::string>& said) {
     // Names have few words.
     if (blanks < 3 && !(blanks > 0 && name.find_last_of(".!?") == name.size() - 1)) continue;
     said.push_back(fmt::format(
-        "{}: line {} is taken for the names of the columns: '{}' is not one of the texts; a first "
-        "line with a name, such as sentence, keeps it",
+        "{}: line {} is read as the names of the columns, so '{}' is not one of the texts. Try: a "
+        "first line with a name, such as sentence",
         dataset.path, dataset.header_line, printable(name)));
   }
 }
@@ -206,8 +204,8 @@ void doubt_lines(const TextDataset& dataset, std::vector<std::string>& said) {
 
 std::string float_labels_notice(const std::string& path) {
   return fmt::format(
-      "{}: labels are numbers with fractions, or written so: the model learns to "
-      "give a number; 0 and 1 in place of 0.0 and 1.0 are classes",
+      "{}: the labels are written with fractions, so the model learns to predict a number. Try: "
+      "0 and 1 instead of 0.0 and 1.0 for classes",
       path);
 }
 

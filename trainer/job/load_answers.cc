@@ -40,9 +40,10 @@ void prepare_answers(const Settings& s, Prepared& prepared) {
     if (s.max_train_samples > 0) keep_first_windows(features, s.max_train_samples);
     prepared.train = std::move(features.windows);
     if (prepared.train.size() < windows) {
-      prepared.notices.push_back(fmt::format(
-          "--max_train_samples {}: of {} windows that the questions give, the first {} are learnt",
-          s.max_train_samples, windows, prepared.train.size()));
+      prepared.notices.push_back(
+          fmt::format("--max_train_samples {}: the questions give {} windows, of which training "
+                      "uses the first {}",
+                      s.max_train_samples, windows, prepared.train.size()));
     }
   }
   if (s.do_eval) {

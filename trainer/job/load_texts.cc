@@ -109,9 +109,9 @@ void take_task_labels(const GlueTask& task, Texts& texts, ModelConfig& config,
   if (!names) {
     names.emplace();
     for (std::size_t i = 0; i < model.size(); ++i) (*names)[task.labels[i]] = model[i];
-    notices.push_back(fmt::format(
-        "--task_name {}: the model's labels ({}) stand for the task's ({}), in this order",
-        task.name, shown_labels(model), shown_labels(task.labels)));
+    notices.push_back(
+        fmt::format("--task_name {}: the model's labels ({}) mean the task's ({}), in this order",
+                    task.name, shown_labels(model), shown_labels(task.labels)));
   }
   rename_labels(texts, *names);
 }

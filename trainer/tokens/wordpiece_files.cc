@@ -124,12 +124,11 @@ void tell_differences(const std::string& path, const TokenizerRules& file,
                       const TokenizerRules& rules) {
   const auto tell = [&](const char* what, const std::string& there, const std::string& here) {
     if (there == here) return;
-    log_notice(
-        fmt::format("{}: its {} is {}, but tokenizer_config.json, or its default where it says "
-                    "nothing, has {}: that counts, as in transformers (\"tokenizer_class\": "
-                    "\"PreTrainedTokenizerFast\" in "
-                    "tokenizer_config.json goes by tokenizer.json)",
-                    path, what, there, here));
+    log_notice(fmt::format(
+        "{}: its {} is {}, but that of tokenizer_config.json, or its default, is {} and "
+        "counts, as in transformers. Try: \"tokenizer_class\": "
+        "\"PreTrainedTokenizerFast\" in tokenizer_config.json",
+        path, what, there, here));
   };
   const auto truth = [](bool value) { return std::string(value ? "true" : "false"); };
   tell("lowercase", truth(file.text.lower_case), truth(rules.text.lower_case));
@@ -159,9 +158,9 @@ void tell_ignored(const std::string& folder, const TokenizerConfig& config,
   const auto tell = [&](const char* key, std::optional<bool> said, bool rule) {
     if (!said || *said == rule) return;
     log_notice(
-        fmt::format("{0}/tokenizer_config.json: its {1} is {2}, but {0}/tokenizer.json says "
-                    "{3}, which counts for a {4}, as in transformers (\"tokenizer_class\": "
-                    "\"BertTokenizer\" goes by tokenizer_config.json)",
+        fmt::format("{0}/tokenizer_config.json: its {1} is {2}, but that of {0}/tokenizer.json is "
+                    "{3} and counts for a {4}, as in transformers. Try: \"tokenizer_class\": "
+                    "\"BertTokenizer\"",
                     folder, key, *said, rule, config.class_name));
   };
   tell("do_lower_case", config.lower_case, rules.text.lower_case);
@@ -245,17 +244,17 @@ void tell_guess(const std::string& path, const TokenizerConfig& config,
                 const TokenizerRules& rules) {
   if (config.lower_case || !has_capitals(rules.vocabulary)) return;
   log_notice(
-      fmt::format("{}: there are capitals in the vocabulary, but no tokenizer_config.json says "
-                  "do_lower_case: text is lowered, as transformers does "
-                  "(\"do_lower_case\": false in tokenizer_config.json keeps it)",
+      fmt::format("{}: the vocabulary has capitals, but text is lowercased, as in transformers: "
+                  "tokenizer_config.json does not set do_lower_case. Try: \"do_lower_case\": false "
+                  "in tokenizer_config.json",
                   path));
 }
 
 void tell_no_types(const std::string& folder, const TokenizerConfig& config) {
   log_notice(
       fmt::format("{}/tokenizer_config.json: a {} gives both texts of a pair the type 0, as in "
-                  "transformers (\"model_input_names\": [\"input_ids\", \"token_type_ids\", "
-                  "\"attention_mask\"] tells them apart)",
+                  "transformers. Try: \"model_input_names\": [\"input_ids\", "
+                  "\"token_type_ids\", \"attention_mask\"]",
                   folder, config.class_name));
 }
 
