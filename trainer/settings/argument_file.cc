@@ -30,7 +30,7 @@ std::string option_name(std::string key) {
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& reason) {
-  throw Error(Exit::kUsage, path, reason);
+  throw Error(Exit::kUsage, path, reason, "man dttrain");
 }
 
 // A value in the command line's spelling: the table of options reads both alike.

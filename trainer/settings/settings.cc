@@ -101,7 +101,8 @@ void parse_file(const std::string& path, Settings& settings, Names& given) {
     }
     if (argument.is_object && option.value != "JSON") {
       throw Error(Exit::kUsage, argument.where,
-                  fmt::format("'{}' must be a text, a number, true or false", argument.name));
+                  fmt::format("'{}' must be a text, a number, true or false", argument.name),
+                  kHelp);
     }
     try {
       take({{&option, argument.value, argument.name, argument.where}}, settings, given);
