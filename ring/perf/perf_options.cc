@@ -223,7 +223,7 @@ PerfOptions parse_perf_options(const std::vector<std::string>& arguments) {
   if (words.rest.size() > 1) {
     throw usage(words.rest[1], "more than one collective", "dtring-perf all");
   }
-  if (options.raw && !options.links) throw usage("--raw", "it needs --links", "--links --raw");
+  if (options.raw && !options.links) throw usage("--raw", "needs --links", "--links --raw");
   if (options.links && !words.rest.empty()) {
     throw usage(words.rest[0], "--links measures no collective", "dtring-perf " + words.rest[0]);
   }

@@ -108,7 +108,8 @@ TEST_F(RankFiles, AreNotWrittenThroughALinkInThePlaceOfTheirFolder) {
   fs::create_symlink(parent_ + "/elsewhere", parent_ + "/linked");
   RankFolder linked(parent_, "linked");
   RankFile file(linked, "rank", open_);
-  EXPECT_THAT(file.write("x", 0ms).value_or(""), HasSubstr("/linked: it is a link; the job goes"));
+  EXPECT_THAT(file.write("x", 0ms).value_or(""),
+              HasSubstr("/linked: cannot keep output: it is a link; the job goes"));
   EXPECT_TRUE(fs::is_empty(parent_ + "/elsewhere"));
 }
 
@@ -116,7 +117,8 @@ TEST_F(RankFiles, SayThatAFileIsInThePlaceOfTheirFolder) {
   std::ofstream(parent_ + "/file") << "x";
   RankFolder place(parent_, "file"), below(parent_ + "/file", "job");
   RankFile file(place, "rank", open_), deeper(below, "rank", open_);
-  EXPECT_THAT(file.write("x", 0ms).value_or(""), HasSubstr("/file: it is not a folder; the job"));
+  EXPECT_THAT(file.write("x", 0ms).value_or(""),
+              HasSubstr("/file: cannot keep output: it is not a folder; the job"));
   EXPECT_THAT(deeper.write("x", 0ms).value_or(""), HasSubstr("Not a directory; the job"));
 }
 
@@ -124,7 +126,8 @@ TEST_F(RankFiles, AreNotWrittenWhereOthersMayWrite) {
   fs::permissions(folder_, fs::perms::all);
   RankFolder open_to_all(parent_, "job");
   RankFile file(open_to_all, "rank", open_);
-  EXPECT_THAT(file.write("x", 0ms).value_or(""), HasSubstr("/job: others may write there"));
+  EXPECT_THAT(file.write("x", 0ms).value_or(""),
+              HasSubstr("/job: cannot keep output: others may write there"));
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
@@ -141,7 +144,7 @@ TEST_F(RankFiles, FollowLinksOfTheirUserAlone) {
   RankFolder others(parent_ + "/more/restart-2", "job");
   RankFile none(others, "rank", open_);
   EXPECT_THAT(none.write("x", 0ms).value_or(""),
-              HasSubstr("/logs: it is a link of another user (65534)"));
+              HasSubstr("/logs: cannot keep output: it is a link of another user (65534)"));
   EXPECT_FALSE(fs::exists(parent_ + "/large/deep/restart-2"));
 }
 
@@ -151,7 +154,7 @@ TEST_F(RankFiles, AreNotWrittenIntoAFolderOfAnotherUser) {
   RankFolder others(parent_, "job");
   RankFile file(others, "rank", open_);
   EXPECT_THAT(file.write("x", 0ms).value_or(""),
-              HasSubstr("/job: it belongs to another user (65534)"));
+              HasSubstr("/job: cannot keep output: it belongs to another user (65534)"));
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 

@@ -65,9 +65,9 @@ TEST(Dataset, NamesTheColumnThatMayHoldTheLabels) {
 TEST(Dataset, SaysHowToRewriteATableWithOtherSeparators) {
   EXPECT_THAT(read_error("d.csv", "text;label\na;1\n"),
               HasSubstr("the names have semicolons between them, not commas. Try: "));
-  EXPECT_THAT(read_error("d.csv", "\"text\"\t\"label\"\n"), HasSubstr("there are tabs"));
+  EXPECT_THAT(read_error("d.csv", "\"text\"\t\"label\"\n"), HasSubstr("the names have tabs"));
   EXPECT_THAT(read_error("d.tsv", "\xEF\xBB\xBFtext|label\r\na|1\r\n"),
-              HasSubstr("there are bars"));
+              HasSubstr("the names have bars"));
   EXPECT_THAT(read_error("d.tsv", "text,label\na,1\n"), HasSubstr("not tabs. Try: "));
   // One column of texts.
   EXPECT_THAT(read_error("d.tsv", "Well, yes; no\nb\n"), HasSubstr("cannot find the labels"));

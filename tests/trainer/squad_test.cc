@@ -169,7 +169,7 @@ TEST(SquadFeatures, NamesTheQuestionThatLeavesNoRoom) {
     evaluation_features({question("a b c a b", {})}, letters(), 5, 1, 2);
     FAIL() << "accepted";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("question 'q': cannot cut"));
+    EXPECT_THAT(error.what(), HasSubstr("question 'q': --max_seq_length 5: "));
   }
 }
 

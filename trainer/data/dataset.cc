@@ -104,8 +104,9 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
       header, columns.label,
       needs_rows(header) ? rows.look_at(kLookedAt) : std::span<const std::vector<std::string>>());
   if (choice.first < 0) {
-    throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path), choice.reason,
-                choice.label_alone ? "" : "--text_column_names NAME");
+    throw Error(
+        Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path), choice.reason,
+        choice.label_alone ? "head -n 3 " + one_shell_word(path) : "--text_column_names NAME");
   }
   columns.texts = {choice.first};
   columns.second = choice.second;
@@ -269,7 +270,8 @@ TextDataset read_dataset(const std::string& path, const DatasetOptions& options)
   TextDataset dataset = from_rows(path, *rows, options);
   if (dataset.examples.empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
-                options.limit == 0 ? "no rows were asked for" : "it has a header and no rows");
+                options.limit == 0 ? "no rows were asked for" : "it has a header and no rows",
+                "head -n 3 " + one_shell_word(path));
   }
   return dataset;
 }

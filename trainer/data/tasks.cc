@@ -324,7 +324,8 @@ TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, s
   dataset.blank_lines = reader->blank_lines();
   if (dataset.examples.empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
-                limit == 0 ? "no rows were asked for" : "it has no rows");
+                limit == 0 ? "no rows were asked for" : "it has no rows",
+                "head -n 3 " + one_shell_word(path));
   }
   return dataset;
 }

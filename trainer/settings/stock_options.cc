@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <iterator>
 
 #include "base/text.h"
@@ -220,9 +221,11 @@ std::string refuse_stock(S& settings, const std::string& value, const Option& op
   // defaults.
   const bool harmless = option.takes == Takes::kNothing ? !truth : is_usual(option, value);
   if (!harmless) {
-    const std::string name(option.names.back());
-    throw Error(Exit::kUsage, name, std::string(option.help),
-                option.takes == Takes::kNothing ? name + " false" : "man dttrain");
+    const std::string name(option.names.back()), reason(option.help);
+    const std::size_t use = reason.find("use --");
+    const std::string without = option.takes == Takes::kNothing ? name + " false" : "man dttrain";
+    throw Error(Exit::kUsage, name, reason,
+                use == reason.npos ? without : reason.substr(use + std::strlen("use ")));
   }
   settings.notices.push_back(
       fmt::format("{}={} has no effect here: it is so in any case", option.names.back(), value));
