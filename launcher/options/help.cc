@@ -67,7 +67,7 @@ std::string help_text() {
   text +=
       "Starts the ranks of a program on one or many hosts, pins them to cores, and ends\n"
       "all of them together. Without a program it runs the job file ./dtlaunch.toml, or\n"
-      "a short demonstration. Options stand before the program, with one or two dashes.\n";
+      "a short demonstration. Options come before the program, with one or two dashes.\n";
   text += options_text(common_options()) + commands_text();
   text +=
       "\nExamples\n"
@@ -86,9 +86,9 @@ std::string help_text() {
 
 std::string help_all_text() {
   std::string text(kUsage);
-  text += "Options stand before the program, with one or two dashes; -option=value works too.\n";
+  text += "Options precede the program, with one or two dashes; -option=value works too.\n";
   text += options_text(option_table().options()) + commands_text();
-  text += "A word that names a command is one; `dtlaunch -- ps` runs a program called ps.\n";
+  text += "A command's name always means the command; dtlaunch -- ps runs a program ps.\n";
   return text;
 }
 

@@ -105,7 +105,7 @@ OptionRows watch_options() {
        into::flag<&B::line, &CommandLine::shown, &OutputChoice::tag>()},
       {kWatch, {"--timestamp-output"}, "", "put the date before each line",
        into::flag<&B::line, &CommandLine::shown, &OutputChoice::time>()},
-      {kWatch, {"--only"}, "RANKS", "show only these ranks: 0,3-5; or none",
+      {kWatch, {"--only"}, "RANKS", "show the output of these ranks only: 0,3-5; or none",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::only>()},
       {kWatch, {"--color"}, "auto|always|never", "colour the labels",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::color>()},
@@ -113,14 +113,14 @@ OptionRows watch_options() {
        into::flag<&B::line, &CommandLine::shown, &OutputChoice::fold>()},
       {kWatch, {"--no-fold"}, "", "never fold, even on a terminal",
        into::flag<&B::line, &CommandLine::shown, &OutputChoice::no_fold>()},
-      {kWatch, {"--output"}, "auto|block|skip", "block: ranks wait for a slow reader; skip: they never\n"
-       "wait, lines are left out; auto: they wait briefly",
+      {kWatch, {"--output"}, "auto|block|skip", "if the reader is slow, ranks wait briefly (auto), always\n"
+       "(block) or never (skip: lines are left out)",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::mode>()},
       {kWatch, {"-outfile-pattern"}, "FILE", "write standard output of ranks to files here: out.%r",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::outfile>()},
       {kWatch, {"-errfile-pattern"}, "FILE", "write standard error of ranks to files here: err.%r",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::errfile>()},
-      {kWatch, {"--log-dir"}, "DIR", "keep all output on the nodes, in DIR/JOB/rank.N.out",
+      {kWatch, {"--log-dir"}, "DIR", "also keep output on each host: DIR/JOB/rank.N.out",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::log_directory>()},
       {kWatch, {"--stdin"}, "all|none|N", "rank that reads standard input",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::input>()},
@@ -130,7 +130,7 @@ OptionRows watch_options() {
        into::text<&B::line, &CommandLine::reporting, &Reporting::report>(), {.key = "report"}},
       {kWatch, {"--tag"}, "NAME[,NAME]", "label the job; ps, the report and events show it", tags(),
        {.key = "tags", .in_file = FileValue::kList, .repeatable = true}},
-      {kWatch, {"-v", "--verbose"}, "", "say more; -vv: much more",
+      {kWatch, {"-v", "--verbose"}, "", "print more messages; -vv: many more",
        into::count<&B::line, &CommandLine::verbosity>(), {.repeatable = true}},
   };
 }
@@ -164,7 +164,7 @@ OptionRows end_options() {
       {kEnd, {"--max-restarts"}, "N", "restart all ranks after a failure, at most N times",
        into::whole<&B::line, &CommandLine::restarts, &RestartLimits::max>(0, kMaxRestarts),
        {.key = "max_restarts", .in_file = FileValue::kInteger}},
-      {kEnd, {"--spares"}, "N", "reserve the last N hosts as spares for restarts;\ndefault: the hosts that are not needed",
+      {kEnd, {"--spares"}, "N", "reserve the last N hosts as spares for restarts;\ndefault: the hosts without ranks",
        into::whole<&B::line, &CommandLine::restarts, &RestartLimits::spares>(0, kMaxRanks),
        {.key = "hosts.spares", .in_file = FileValue::kInteger}},
       {kEnd, {"--on-event"}, "COMMAND", "run this shell command at start, failure, restart and\n"

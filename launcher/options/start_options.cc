@@ -125,27 +125,27 @@ OptionRows where_options() {
   return {
       {kWhere, {"-f", "-machinefile", "-hostfile"}, "FILE",
        "hostfile, one host per line: dtlaunch-hostfile(5);\n"
-       "without hosts: the scheduler's, or this machine", into::text<&B::line, &CommandLine::hostfile>(),
+       "default: the scheduler's hosts, or this machine", into::text<&B::line, &CommandLine::hostfile>(),
        {.key = "hosts.file", .in_file = FileValue::kPath}},
       {kWhere, {"-H", "-hosts"}, "LIST", "the hosts themselves: node1,node2:4,n[01-04]",
        hosts(), {.repeatable = true, .scope = Scope::kProgram}},
-      {kWhere, {"--discover"}, "COMMAND", "command or file that lists the hosts, now and while the\n"
-       "job runs; hosts may join and leave", hosts_by_command(), {.key = "hosts.discover"}},
-      {kWhere, {"--nnodes"}, "N[:MAX]", "use the first N hosts; N:MAX: between N and MAX hosts,\n"
+      {kWhere, {"--discover"}, "COMMAND", "read hosts from this command or file, at the start and\n"
+       "while the job runs; hosts may join and leave", hosts_by_command(), {.key = "hosts.discover"}},
+      {kWhere, {"--nnodes"}, "N[:MAX]", "use the first N hosts; with MAX, use N to MAX hosts,\n"
        "which may join and leave", nodes(),
        {.key = "nodes", .in_file = FileValue::kRange}},
-      {kWhere, {"-n", "-np"}, "N[:MAX]", "number of ranks; default: all slots; N:MAX: between N\n"
-       "and MAX ranks, as slots come and go", ranks(),
+      {kWhere, {"-n", "-np"}, "N[:MAX]", "number of ranks; default: one per slot; with MAX,\n"
+       "N to MAX ranks, as slots come and go", ranks(),
        {.key = "ranks", .in_file = FileValue::kRange, .scope = Scope::kProgram}},
       {kWhere, {"-N", "-perhost", "-ppn"}, "N", "ranks per host; overrides slots",
        into::whole<&B::line, &CommandLine::placement, &Placement::ranks_per_node>(1, kMaxRanks),
        {.key = "ranks_per_node", .in_file = FileValue::kInteger}},
-      {kWhere, {"-rr"}, "", "place ranks on the hosts one by one",
+      {kWhere, {"-rr"}, "", "place one rank on each host in turn",
        into::flag<&B::round_robin>()},
       {kWhere, {"-grr"}, "N", "place N ranks on each host in turn",
        into::whole<&B::line, &CommandLine::placement, &Placement::deal>(1, kMaxRanks),
        {.key = "deal", .in_file = FileValue::kInteger}},
-      {kWhere, {"-rankmap"}, "MAP", "host of each rank: 0,0,1 or (0,4,2)",
+      {kWhere, {"-rankmap"}, "MAP", "host of each rank: 0,0,1; or in blocks, as (first host,\nnumber of hosts, ranks on each): (0,4,2)",
        into::parsed<parse_rank_map, &B::line, &CommandLine::placement, &Placement::rank_map>(), {.key = "rank_map"}},
       {kWhere, {"--nolocal", "-skip-launch-node"}, "",
        "start no ranks on this machine, even if it is listed",
@@ -163,7 +163,7 @@ OptionRows where_options() {
        "scheduler that started this job and provides its hosts;\ndefault: detected from the environment",
        into::parsed<parse_scheduler, &B::line, &CommandLine::starting, &Starting::scheduler>(), {.key = "scheduler"}},
       {kWhere, {"-bootstrap", "-launcher"}, "ssh|fork|srun|blaunch|qrsh|pbs|flux",
-       "how agents start; fork: all hosts are this machine;\ndefault: the scheduler's own way, else ssh",
+       "how agents start; fork: treat all hosts as this machine;\ndefault: the scheduler's own way, else ssh",
        into::parsed<parse_agent_start, &B::line, &CommandLine::starting, &Starting::agent_start>(), {.key = "launcher"}},
       {kWhere, {"--accept-new-host-keys"}, "", "trust and remember hosts never seen before;\n"
        "a changed host key is still refused",
@@ -214,7 +214,7 @@ OptionRows what_options() {
        into::parsed<parse_umask, &B::line, &CommandLine::environment, &EnvironmentOptions::umask>(), {.key = "umask"}},
       {kWhat, {"-m"}, "MODULE", "run python3 -m MODULE", module(),
        {.scope = Scope::kProgram, .last = true}},
-      {kWhat, {"-configfile"}, "FILE", "file of programs, one per line: -n 2 a b c",
+      {kWhat, {"-configfile"}, "FILE", "file with a program and its options per line",
        into::text<&B::line, &CommandLine::program_file>()},
       {kWhat, {"--dry-run"}, "", "print the plan and start no ranks",
        into::flag<&B::line, &CommandLine::dry_run>()},
@@ -238,7 +238,7 @@ OptionRows pin_options() {
       {kPin, {"-binding"}, "WORDS", "as in Intel MPI: pin=...;domain=...;order=...",
        into::text<&B::line, &CommandLine::pinning, &PinOptions::binding>()},
       {kPin, {"--comm-cores"}, "N", "reserve N cores of each rank for communication;\n"
-       "default: 1 from 8 cores on, else 0",
+       "default: 1 if each rank has 8 or more, else 0",
        into::whole<&B::line, &CommandLine::pinning, &PinOptions::comm_cores>(0, kMaxCommCores),
        {.key = "pinning.comm_cores", .in_file = FileValue::kInteger}},
   };

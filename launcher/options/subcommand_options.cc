@@ -63,7 +63,7 @@ Row host_keys_row() {
 }
 
 Row help_row() {
-  return {kOptions, {"-h", "--help"}, "", "this text", into::flag<&Sub::help>()};
+  return {kOptions, {"-h", "--help"}, "", "print this text", into::flag<&Sub::help>()};
 }
 
 Row label_row() {
@@ -159,10 +159,10 @@ Target<Sub> one_more() {
 
 std::vector<Row> kube_rows() {
   return {
-      {kOptions, {"--kind"}, "pytorchjob|mpijob|trainjob|jobset|job", "the kind of object; job: a Job of Kubernetes itself", into::word<&Sub::kube, &KubeWords::kind>()},
+      {kOptions, {"--kind"}, "pytorchjob|mpijob|trainjob|jobset|job", "the kind of object; job: a plain Kubernetes Job", into::word<&Sub::kube, &KubeWords::kind>()},
       {kOptions, {"--image"}, "IMAGE", "image of the pods", into::text<&Sub::kube, &KubeWords::image>()},
       {kOptions, {"--image-pull-policy"}, "Always|IfNotPresent|Never", "when nodes fetch the image;\n"
-       "default: the one of the cluster", into::word<&Sub::kube, &KubeWords::pull_policy>()},
+       "default: the cluster's policy", into::word<&Sub::kube, &KubeWords::pull_policy>()},
       {kOptions, {"--image-pull-secret"}, "NAME", "Secret with the login to the registry",
        one_more<&KubeWords::pull_secrets>(), {.repeatable = true}},
       {kOptions, {"--nodes"}, "N[:MAX]", "number of pods; with MAX: a PyTorchJob whose pods may\njoin and leave", pods()},
@@ -171,17 +171,17 @@ std::vector<Row> kube_rows() {
       {kOptions, {"--cpus"}, "N", "CPUs per pod",
        into::whole<&Sub::kube, &KubeWords::cpus>(1, kMaxPodCpus)},
       {kOptions, {"--memory"}, "AMOUNT", "memory per pod: 16Gi", into::text<&Sub::kube, &KubeWords::memory>()},
-      {kOptions, {"--shm"}, "AMOUNT", "part of it for /dev/shm; default 1Gi",
+      {kOptions, {"--shm"}, "AMOUNT", "part of --memory for /dev/shm; default 1Gi",
        into::text<&Sub::kube, &KubeWords::shared_memory>()},
       {kOptions, {"--pvc"}, "CLAIM[:DIR]", "mount a PersistentVolumeClaim at DIR; default /data",
        one_more<&KubeWords::claims>(), {.repeatable = true}},
       {kOptions, {"--name"}, "NAME", "name of the job; default dtlaunch", into::text<&Sub::kube, &KubeWords::name>()},
-      {kOptions, {"--namespace"}, "NAME", "namespace of the job; default: the one of kubectl", into::text<&Sub::kube, &KubeWords::name_space>()},
+      {kOptions, {"--namespace"}, "NAME", "namespace of the job; default: that of kubectl", into::text<&Sub::kube, &KubeWords::name_space>()},
       {kOptions, {"--label"}, "KEY=VALUE", "add a label to the job: kueue.x-k8s.io/queue-name=team-a",
        one_more<&KubeWords::labels>(), {.repeatable = true}},
       {kOptions, {"--node-selector"}, "KEY=VALUE", "run pods only on nodes with this label",
        one_more<&KubeWords::node_selector>(), {.repeatable = true}},
-      {kOptions, {"--env"}, "NAME=VALUE", "set a variable in the pods, which ranks inherit",
+      {kOptions, {"--env"}, "NAME=VALUE", "set a variable in the pods; ranks inherit it",
        one_more<&KubeWords::environment>(), {.repeatable = true}},
       {kOptions, {"--active-deadline"}, "SECONDS", "end the job after this time",
        into::whole<&Sub::kube, &KubeWords::deadline_s>(1, kMostPodDeadline)},

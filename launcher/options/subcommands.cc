@@ -19,7 +19,7 @@ std::span<const Subcommand> subcommand_table() {
       {"kill", "end a job, or send it a signal"},
       {"clean", "end processes and remove files that dead jobs left"},
       {"up", "keep connections to hosts open, for faster starts"},
-      {"down", "close the connections that up keeps"},
+      {"down", "close the connections of dtlaunch up"},
       {"kube", "print a manifest for Kubernetes: kube render"},
   };
   return kTable;
