@@ -47,6 +47,10 @@ def made_again(item, example, copy):
     return bool(written_by(item, example) and written_by(item, copy))
 
 
+def short(command):
+    return " ".join(command.replace("\\\n", " ").split())[:100]
+
+
 def run(item, copy, words):
     command = re.sub(r"^dtlaunch -f hosts\b", "dtlaunch --dry-run -f hosts", item.text)
     if written_by(item, copy):
@@ -58,7 +62,7 @@ def run(item, copy, words):
     except subprocess.TimeoutExpired:
         fail(item, f"no end within {LIMIT_S} s: {item.text}")
     output = process.stdout.decode("utf-8", "replace")
-    print(f"{item.where()}: {time.monotonic() - began:5.1f} s  {' '.join(command.replace(chr(92), ' ').split())[:100]}", flush=True)
+    print(f"{item.where()}: {time.monotonic() - began:5.1f} s  {short(command)}", flush=True)
     if process.returncode != 0:
         fail(item, f"status {process.returncode} of: {command}\n{output}")
     return output
@@ -66,7 +70,8 @@ def run(item, copy, words):
 
 def main():
     example, copy, words = sys.argv[1], sys.argv[2], sys.argv[3:]
-    left_out = {**LEFT_OUT, **dict.fromkeys(os.environ.get("DTL_EXAMPLE_WITHOUT", "").split(), "modules that are not here")}
+    missing = os.environ.get("DTL_EXAMPLE_WITHOUT", "").split()
+    left_out = {**LEFT_OUT, **dict.fromkeys(missing, "modules that are not here")}
     output, compared, mpirun = None, 0, None
     for item in documented.readme_items(os.path.join(example, "README.md")):
         if item.kind == "command":
@@ -75,7 +80,7 @@ def main():
                 fail(item, f"not the line of mpirun above it: {item.text}")
             mpirun = item.text if first == "mpirun" else None
             if first in left_out:
-                print(f"{item.where()}: not run here, it wants {left_out[first]}: {item.text}")
+                print(f"{item.where()}: not run here, it wants {left_out[first]}: {short(item.text)}")
             else:
                 output = run(item, copy, words)
                 compared += made_again(item, example, copy)
