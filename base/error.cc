@@ -1,29 +1,111 @@
 // Hints about limits come from errno, so that no caller has to think of them.
 #include "base/error.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
-namespace dtl {
+#include "base/text.h"
 
-// "ATTEMPTED: REASON. Try: HINT", the one form of every message.
+namespace dtl {
+namespace {
+
+// The nearest folder above `path` that is there, to look for the name that was meant.
+std::string folder_to_list(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  fs::path folder = fs::path(path).parent_path();
+  while (!folder.empty() && !fs::is_directory(folder, ignored)) folder = folder.parent_path();
+  return folder.empty() ? "ls" : "ls " + one_shell_word(folder.string());
+}
+
+std::string_view without_dashes(std::string_view name) {
+  return name.substr(std::min(name.find_first_not_of('-'), name.size()));
+}
+
+// The option that `part` begins with.
+const TypedOption* find_typed(std::string_view part, std::span<const TypedOption> options) {
+  const std::string_view name = part.substr(0, part.find_first_of(" =,"));
+  if (!name.starts_with('-')) return nullptr;
+  for (const TypedOption& option : options) {
+    if (option.typed.empty()) continue;  // it is given several times
+    if (without_dashes(option.name) == without_dashes(name)) return &option;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// where may hold what was attempted as well.
+std::string message_text(std::string_view where, std::string_view why, std::string_view hint) {
+  std::string text(where);
+  const bool in_lines = why.starts_with('\n');  // a list, which the hint stands below
+  if (!why.empty()) text += (in_lines ? ":" : ": ") + std::string(why);
+  const bool asks = text.ends_with('?');
+  if (!hint.empty())
+    text += (in_lines ? "\nTry: " : asks ? " Try: " : ". Try: ") + std::string(hint);
+  return text;
+}
+
 Error::Error(Exit status, std::string attempted, std::string reason, std::string hint)
     : status_(status),
       attempted_(std::move(attempted)),
       reason_(std::move(reason)),
-      hint_(std::move(hint)) {
-  message_ = attempted_;
-  const bool in_lines = reason_.starts_with('\n');  // a list, which the hint stands below
-  if (!reason_.empty()) message_ += (in_lines ? ":" : ": ") + reason_;
-  const bool asks = message_.ends_with('?');
-  if (!hint_.empty()) message_ += (in_lines ? "\nTry: " : asks ? " Try: " : ". Try: ") + hint_;
-}
+      hint_(std::move(hint)),
+      message_(message_text(attempted_, reason_, hint_)) {}
 
 Error Error::with_context(const std::string& context) const {
   Error error(status_, context + ": " + attempted_, reason_, hint_);
   error.number_ = number_;
   return error;
+}
+
+Error option_error(std::string typed, std::string why, std::string hint) {
+  return Error(Exit::kUsage, std::move(typed), std::move(why), std::move(hint));
+}
+
+std::string file_place(std::string_view path, std::size_t line, std::size_t column) {
+  std::string place(path);
+  if (line > 0) place += ":" + std::to_string(line);
+  if (column > 0) place += ":" + std::to_string(column);
+  return place;
+}
+
+Error file_error(std::string place, std::string what, std::string why, std::string hint) {
+  if (!what.empty()) place += (place.empty() ? "" : ": ") + what;
+  return Error(Exit::kBadInput, std::move(place), std::move(why), std::move(hint));
+}
+
+Error cannot_read(const std::string& path) {
+  const int number = errno;
+  const bool missing = number == ENOENT || number == ENOTDIR;
+  Error error = cannot_read(path, errno_text(number),
+                            missing ? folder_to_list(path) : "ls -ld " + one_shell_word(path));
+  error.number_ = number;
+  return error;
+}
+
+Error cannot_read(const std::string& path, std::string why, std::string hint) {
+  return file_error(printable(path), "cannot read", std::move(why), std::move(hint));
+}
+
+Error as_typed(const Error& error, std::span<const TypedOption> options) {
+  std::string attempted;
+  bool changed = false;
+  for (std::string_view rest = error.attempted_; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(": "), rest.size());
+    const TypedOption* option = find_typed(rest.substr(0, end), options);
+    changed |= option != nullptr;
+    if (!attempted.empty()) attempted += ": ";
+    attempted += option != nullptr ? std::string_view(option->typed) : rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 2, rest.size()));
+  }
+  if (!changed) return error;
+  Error typed(error.status_, attempted, error.reason_, error.hint_);
+  typed.number_ = error.number_;
+  return typed;
 }
 
 std::string errno_text(int error_number) {

@@ -4,8 +4,11 @@
 // Our own mistakes are assertions, expected answers are return values. Caught only in main(), at
 // the root of a task and at the root of a thread.
 
+#include <cstddef>
 #include <exception>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace dtl {
 
@@ -33,9 +36,12 @@ enum class Exit : int {
   kTerminated = 143,
 };
 
+struct TypedOption;
+
 class Error : public std::exception {
  public:
-  // attempted: "node02: cannot start agent"; reason: "connection refused"; hint: "ssh node02 true".
+  // attempted, WHERE and WHAT: "node02: cannot start agent"; reason: "connection refused"; hint:
+  // "ssh node02 true".
   // The hint may be empty.
   Error(Exit status, std::string attempted, std::string reason, std::string hint = {});
 
@@ -51,11 +57,39 @@ class Error : public std::exception {
 
  private:
   friend Error system_error(const std::string& attempted, Exit status);
+  friend Error cannot_read(const std::string& path);
+  friend Error as_typed(const Error& error, std::span<const TypedOption> options);
 
   Exit status_;
   int number_ = 0;
   std::string attempted_, reason_, hint_, message_;
 };
+
+// The shape of every message: "WHERE: WHAT: WHY. Try: COMMAND". These name the place for the
+// mistakes that users make; what() puts the parts together.
+
+// The one function that makes it.
+std::string message_text(std::string_view where, std::string_view why, std::string_view hint);
+
+// "-np 3x: not a whole number (1 to 65535)". `typed` is the option as typed, with its value; code
+// that does not know it writes the canonical name and the value, and as_typed() does the rest.
+Error option_error(std::string typed, std::string why, std::string hint);
+
+// "hosts:2:7"; a line or column of 0 is left out.
+std::string file_place(std::string_view path, std::size_t line, std::size_t column = 0);
+// "job.toml:3: unknown key 'rank'"; `what` may be empty.
+Error file_error(std::string place, std::string what, std::string why, std::string hint = {});
+// "nohosts: cannot read: No such file or directory. Try: ls". Reads errno now.
+Error cannot_read(const std::string& path);
+Error cannot_read(const std::string& path, std::string why, std::string hint = {});
+
+// An option as it reached us: by its canonical name, and as the user typed it with its value, or
+// where else it stands ("job.toml:3: ranks = 4"). `typed` is empty where it is given several times.
+struct TypedOption {
+  std::string name, typed;
+};
+// The same error with each canonical option in its place as it was typed.
+Error as_typed(const Error& error, std::span<const TypedOption> options);
 
 // The system's own text for an errno value, e.g. "Permission denied".
 std::string errno_text(int error_number);

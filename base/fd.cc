@@ -39,10 +39,6 @@ void Fd::reset() {
 
 namespace {
 
-std::string reading(const std::string& path) {
-  return fmt::format("cannot read '{}'", path);
-}
-
 std::string read_all(const Fd& fd, const std::string& path, std::size_t limit_bytes) {
   std::string bytes;
   // Not the file's size at once: that of a file in /proc is 0, and a file may grow.
@@ -50,48 +46,50 @@ std::string read_all(const Fd& fd, const std::string& path, std::size_t limit_by
   for (;;) {
     const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw system_error(reading(path), Exit::kBadInput);
+    if (n < 0) throw cannot_read(path);
     if (n == 0) return bytes;
     bytes.append(chunk, 0, static_cast<std::size_t>(n));
     // Checked while it is read, since a pipe has no size.
     if (bytes.size() > limit_bytes) {
-      throw Error(Exit::kBadInput, reading(path),
-                  fmt::format("it is larger than the limit of {} bytes", limit_bytes));
+      throw cannot_read(path, fmt::format("larger than the limit of {} bytes", limit_bytes),
+                        "ls -l " + one_shell_word(path));
     }
   }
 }
 
+Error is_directory(const std::string& path) {
+  return cannot_read(path, "a directory, not a file", "ls " + one_shell_word(path));
+}
+
 void require_regular(const std::string& path, const struct stat& status) {
   if (S_ISREG(status.st_mode)) return;
-  if (S_ISDIR(status.st_mode)) throw Error(Exit::kBadInput, reading(path), "it is a directory");
+  if (S_ISDIR(status.st_mode)) throw is_directory(path);
   const char* kind = S_ISFIFO(status.st_mode)   ? "pipe"
                      : S_ISSOCK(status.st_mode) ? "socket"
                                                 : "device";
-  throw Error(Exit::kBadInput, reading(path), fmt::format("it is a {}, not a file", kind),
-              "a file with what comes out of it");
+  throw cannot_read(path, fmt::format("a {}, not a file", kind),
+                    fmt::format("cat {} >FILE, and that file", one_shell_word(path)));
 }
 
 }  // namespace
 
 std::string read_file(const std::string& path, std::size_t limit_bytes) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) throw system_error(reading(path), Exit::kBadInput);
+  if (!fd.valid()) throw cannot_read(path);
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) throw system_error(reading(path), Exit::kBadInput);
-  if (S_ISDIR(status.st_mode)) throw Error(Exit::kBadInput, reading(path), "it is a directory");
+  if (::fstat(fd.get(), &status) != 0) throw cannot_read(path);
+  if (S_ISDIR(status.st_mode)) throw is_directory(path);
   return read_all(fd, path, limit_bytes);
 }
 
 Fd open_regular_file(const std::string& path) {
   struct stat status {};
   // Asked before open(2): opening a pipe waits for a writer, and opening a device may do something.
-  if (::stat(path.c_str(), &status) != 0) throw system_error(reading(path), Exit::kBadInput);
+  if (::stat(path.c_str(), &status) != 0) throw cannot_read(path);
   require_regular(path, status);
   // Something else may be there by now, and opening that must not wait, either.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid() || ::fstat(fd.get(), &status) != 0) {
-    throw system_error(reading(path), Exit::kBadInput);
-  }
+  if (!fd.valid() || ::fstat(fd.get(), &status) != 0) throw cannot_read(path);
   require_regular(path, status);
   return fd;
 }
@@ -102,10 +100,14 @@ std::string read_regular_file(const std::string& path, std::size_t limit_bytes) 
 
 Error cannot_write(const std::string& path, const Error& cause) {
   // By its text: the Error may come from another thread, long after errno.
-  const bool is_full = cause.reason() == errno_text(ENOSPC) || cause.reason() == errno_text(EDQUOT);
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return Error(Exit::kCannotWrite, fmt::format("cannot write '{}'", path), cause.reason(),
-               is_full ? "df -h " + one_shell_word(folder.empty() ? "." : folder) : "");
+  const auto is = [&](int number) { return cause.reason() == errno_text(number); };
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  const std::string folder = one_shell_word(parent.empty() ? "." : parent);
+  std::string hint;
+  if (is(ENOSPC) || is(EDQUOT)) hint = "df -h " + folder;
+  if (is(EACCES) || is(EPERM)) hint = "ls -ld " + folder;
+  if (is(ENOENT)) hint = "mkdir -p " + folder;
+  return Error(Exit::kCannotWrite, printable(path) + ": cannot write", cause.reason(), hint);
 }
 
 void write_all(int fd, std::string_view bytes) {

@@ -15,6 +15,78 @@
 namespace dtl {
 namespace {
 
+constexpr int kMaxDepth = 64;  // toml11 recurses; thousands of '[' would overflow the stack
+
+// Walks over TOML text knowing just enough of it (strings and comments) to count how deep brackets
+// and dotted keys nest.
+class DepthScanner {
+ public:
+  explicit DepthScanner(std::string_view text) : text_(text) {}
+
+  // The line on which something nests too deep; 0 when nothing does.
+  std::size_t too_deep() {
+    std::size_t line = 1;
+    int brackets = 0, dots = 0;
+    for (at_ = 0; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      // Brackets and dots in strings and comments nest nothing.
+      if (c == '"' || c == '\'') line += skip_string(c);
+      if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size());
+      if (at_ < text_.size() && text_[at_] == '\n') ++line;
+      if (c == '[' || c == '{') ++brackets;
+      if (c == ']' || c == '}') --brackets;
+      if (c == '.') ++dots;
+      if (std::string_view("=,\n#[]{}").find(c) != std::string_view::npos) dots = 0;
+      // a.b.c nests as brackets do: each dot is a table.
+      if (brackets > kMaxDepth || dots > kMaxDepth) return line;
+    }
+    return 0;
+  }
+
+ private:
+  // From an opening quote to its closing one, or to the end of a text that lacks it. Returns the
+  // number of line ends passed.
+  std::size_t skip_string(char quote) {
+    const std::string triple(3, quote);
+    const bool multi_line = text_.substr(at_, 3) == triple;
+    const std::string_view closing = multi_line ? std::string_view(triple) : text_.substr(at_, 1);
+    std::size_t lines = 0;
+    for (at_ += closing.size(); at_ < text_.size(); ++at_) {
+      if (text_[at_] == '\n' && !multi_line) {  // the parser will complain
+        --at_;
+        return lines;
+      }
+      if (text_[at_] == '\n') ++lines;
+      if (text_[at_] == '\\' && quote == '"') {
+        if (++at_ < text_.size() && text_[at_] == '\n') ++lines;
+      } else if (text_.substr(at_, closing.size()) == closing) {
+        at_ += closing.size() - 1;
+        return lines;
+      }
+    }
+    return lines;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+// What would overflow the stack of toml11, or make it read beyond its buffer.
+void check_text(const std::string& text, const std::string& path_for_messages) {
+  if (const std::size_t line = DepthScanner(text).too_deep(); line != 0) {
+    throw file_error(file_place(path_for_messages, line), "",
+                     fmt::format("nested deeper than {} levels", kMaxDepth));
+  }
+  // toml11 3.7 reads beyond its buffer while it complains about such a byte in a literal string.
+  if (const std::size_t at = find_invalid_utf8(text); at != std::string::npos) {
+    const auto line = 1 + std::count(text.data(), text.data() + at, '\n');
+    throw file_error(
+        file_place(path_for_messages, static_cast<std::size_t>(line)), "",
+        fmt::format("byte 0x{:02x} is not UTF-8", static_cast<unsigned char>(text[at])),
+        "file " + one_shell_word(path_for_messages));
+  }
+}
+
 // What toml11 says about a text that it cannot read.
 struct Complaint {
   std::string title;    // "toml::parse_array: missing array separator `,` after a value"
@@ -106,7 +178,7 @@ Error error_of(const Complaint& complaint, const std::string& text, const std::s
   }
   std::string reason = reason_of(complaint);
   if (!line.empty()) reason += fmt::format(", in '{}'", line);
-  return Error(Exit::kBadInput, fmt::format("{}:{}", path, number), reason);
+  return file_error(file_place(path, number), "", reason);
 }
 
 #if TOML11_VERSION_MAJOR >= 4
@@ -199,12 +271,13 @@ const std::string& text_of(const TomlValue& value) {
 #endif
 
 TomlValue parse_toml(const std::string& text, const std::string& path_for_messages) {
+  check_text(text, path_for_messages);
   try {
     return parsed(text, path_for_messages);
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {  // what toml11 lets through from the standard library
-    throw Error(Exit::kBadInput, path_for_messages + ":1", error.what());
+    throw file_error(file_place(path_for_messages, 1), "", error.what());
   }
 }
 

@@ -21,61 +21,18 @@ namespace {
 
 using Value = TomlValue;
 
-constexpr int kMaxDepth = 64;  // toml11 recurses; thousands of '[' would overflow the stack
-
-// Walks over TOML text knowing just enough of it (strings and comments) to count how deep brackets
-// and dotted keys nest.
-class DepthScanner {
- public:
-  explicit DepthScanner(std::string_view text) : text_(text) {}
-
-  // The line on which something nests too deep; 0 when nothing does.
-  std::size_t too_deep() {
-    std::size_t line = 1;
-    int brackets = 0, dots = 0;
-    for (at_ = 0; at_ < text_.size(); ++at_) {
-      const char c = text_[at_];
-      // Brackets and dots in strings and comments nest nothing.
-      if (c == '"' || c == '\'') line += skip_string(c);
-      if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size());
-      if (at_ < text_.size() && text_[at_] == '\n') ++line;
-      if (c == '[' || c == '{') ++brackets;
-      if (c == ']' || c == '}') --brackets;
-      if (c == '.') ++dots;
-      if (std::string_view("=,\n#[]{}").find(c) != std::string_view::npos) dots = 0;
-      // a.b.c nests as brackets do: each dot is a table.
-      if (brackets > kMaxDepth || dots > kMaxDepth) return line;
-    }
-    return 0;
-  }
-
- private:
-  // From an opening quote to its closing one, or to the end of a text that lacks it. Returns the
-  // number of line ends passed.
-  std::size_t skip_string(char quote) {
-    const std::string triple(3, quote);
-    const bool multi_line = text_.substr(at_, 3) == triple;
-    const std::string_view closing = multi_line ? std::string_view(triple) : text_.substr(at_, 1);
-    std::size_t lines = 0;
-    for (at_ += closing.size(); at_ < text_.size(); ++at_) {
-      if (text_[at_] == '\n' && !multi_line) {  // the parser will complain
-        --at_;
-        return lines;
-      }
-      if (text_[at_] == '\n') ++lines;
-      if (text_[at_] == '\\' && quote == '"') {
-        if (++at_ < text_.size() && text_[at_] == '\n') ++lines;
-      } else if (text_.substr(at_, closing.size()) == closing) {
-        at_ += closing.size() - 1;
-        return lines;
-      }
-    }
-    return lines;
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
+// What a key must be, and how that is written.
+struct Wanted {
+  std::string_view name, example;
 };
+constexpr Wanted kText{"a string", "{} = \"TEXT\""};
+constexpr Wanted kWhole{"a whole number", "{} = 4"};
+constexpr Wanted kScalar{"a string, a number, true or false", "{} = \"TEXT\""};
+constexpr Wanted kAnyNumber{"a number", "{} = 0.5"};
+constexpr Wanted kTruth{"true or false", "{} = true"};
+constexpr Wanted kStrings{"a list of strings", "{} = [\"A\", \"B\"]"};
+constexpr Wanted kTable{"a table", "[{}]"};
+constexpr Wanted kTables{"tables", "[[{}]]"};
 
 std::string_view type_name(const Value& value) {
   switch (value.type()) {
@@ -146,13 +103,21 @@ struct TomlFile::Impl {
   std::set<std::string> asked_tables;  // keys of whole tables
   std::set<std::string> asked_lists;   // keys of lists of tables
 
-  std::string line_of(const Value& value) const {
-    return fmt::format("{}:{}", path, place_of(value).line);
+  std::string line_of(const Value& value) const { return file_place(path, place_of(value).line); }
+
+  std::string shown(const std::string& key, const Value& value) const {
+    if (value.is_string()) return fmt::format("{} = \"{}\"", key, printable(dtl::text_of(value)));
+    if (value.is_boolean()) return fmt::format("{} = {}", key, value.as_boolean());
+    if (value.is_integer()) return fmt::format("{} = {}", key, value.as_integer());
+    if (value.is_floating()) return fmt::format("{} = {:#}", key, value.as_floating());
+    return key;
   }
 
-  Error wrong_type(const std::string& key, const Value& value, std::string_view expected) const {
-    return Error(Exit::kBadInput, line_of(value),
-                 fmt::format("'{}' must be {}, not {}", key, expected, type_name(value)));
+  Error wrong_type(const std::string& key, const Value& value, const Wanted& wanted) const {
+    const std::string text = shown(key, value);
+    const std::string is = text == key ? fmt::format("is {}, and not ", type_name(value)) : "not ";
+    return file_error(line_of(value), text, is + std::string(wanted.name),
+                      fmt::format(fmt::runtime(wanted.example), key));
   }
 
   // The value of a dotted key; nullptr when the file does not have it.
@@ -169,7 +134,7 @@ struct TomlFile::Impl {
         prefix += "." + part;
         continue;
       }
-      if (!value->is_table()) throw wrong_type(prefix, *value, "a table");
+      if (!value->is_table()) throw wrong_type(prefix, *value, kTable);
       const auto& table = value->as_table();
       const auto found = table.find(part);
       if (found == table.end()) return nullptr;
@@ -187,10 +152,10 @@ struct TomlFile::Impl {
 
   // Arguments, names and paths end at a zero byte, so a string with one would be cut silently.
   std::string text_of(const std::string& key, const Value& value) const {
-    if (!value.is_string()) throw wrong_type(key, value, "a string");
+    if (!value.is_string()) throw wrong_type(key, value, kText);
     const std::string& text = dtl::text_of(value);
     if (text.find('\0') != std::string::npos) {
-      throw Error(Exit::kBadInput, line_of(value), fmt::format("'{}' has a zero byte in it", key));
+      throw file_error(line_of(value), key, "has a zero byte in it", key + " = \"TEXT\"");
     }
     return text;
   }
@@ -198,10 +163,10 @@ struct TomlFile::Impl {
   // toml11 clamps numbers that do not fit. The two outermost numbers are refused for that, and
   // nothing needs them.
   std::int64_t integer_of(const std::string& key, const Value& value) const {
-    if (!value.is_integer()) throw wrong_type(key, value, "a whole number");
+    if (!value.is_integer()) throw wrong_type(key, value, kWhole);
     const std::int64_t number = value.as_integer();
     if (number == INT64_MAX || number == INT64_MIN) {
-      throw Error(Exit::kBadInput, line_of(value), fmt::format("'{}' is too large", key));
+      throw file_error(line_of(value), key, "the number is too large", key + " = 4");
     }
     return number;
   }
@@ -211,7 +176,7 @@ struct TomlFile::Impl {
     if (value.is_boolean()) return value.as_boolean() ? "true" : "false";
     if (value.is_integer()) return std::to_string(integer_of(key, value));
     if (value.is_floating()) return fmt::format("{}", value.as_floating());
-    throw wrong_type(key, value, "a string, a number, true or false");
+    throw wrong_type(key, value, kScalar);
   }
 
   struct Unknown {
@@ -264,16 +229,6 @@ TomlFile TomlFile::load(const std::string& path) {
 }
 
 TomlFile TomlFile::parse(const std::string& text, const std::string& path_for_messages) {
-  if (const std::size_t line = DepthScanner(text).too_deep(); line != 0) {
-    throw Error(Exit::kBadInput, fmt::format("{}:{}", path_for_messages, line),
-                fmt::format("nested deeper than {} levels", kMaxDepth));
-  }
-  // toml11 3.7 reads beyond its buffer while it complains about such a byte in a literal string.
-  if (const std::size_t at = find_invalid_utf8(text); at != std::string::npos) {
-    const auto line = 1 + std::count(text.data(), text.data() + at, '\n');
-    throw Error(Exit::kBadInput, fmt::format("{}:{}", path_for_messages, line),
-                fmt::format("byte 0x{:02x} is not UTF-8", static_cast<unsigned char>(text[at])));
-  }
   auto impl = std::make_unique<Impl>();
   impl->path = path_for_messages;
   impl->root = parse_toml(text, path_for_messages);
@@ -301,23 +256,26 @@ std::optional<double> TomlFile::number(const std::string& key) {
   const Value* value = impl_->ask(key);
   if (value == nullptr) return std::nullopt;
   if (value->is_integer()) return static_cast<double>(impl_->integer_of(key, *value));
-  if (!value->is_floating()) throw impl_->wrong_type(key, *value, "a number");
+  if (!value->is_floating()) throw impl_->wrong_type(key, *value, kAnyNumber);
   return value->as_floating();
 }
 
 std::optional<bool> TomlFile::boolean(const std::string& key) {
   const Value* value = impl_->ask(key);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_boolean()) throw impl_->wrong_type(key, *value, "true or false");
+  if (!value->is_boolean()) throw impl_->wrong_type(key, *value, kTruth);
   return value->as_boolean();
 }
 
 std::optional<std::vector<std::string>> TomlFile::strings(const std::string& key) {
   const Value* value = impl_->ask(key);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_array()) throw impl_->wrong_type(key, *value, "a list of strings");
+  if (!value->is_array()) throw impl_->wrong_type(key, *value, kStrings);
   std::vector<std::string> texts;
-  for (const Value& item : value->as_array()) texts.push_back(impl_->text_of(key, item));
+  for (const Value& item : value->as_array()) {
+    if (!item.is_string()) throw impl_->wrong_type(key, item, kStrings);
+    texts.push_back(impl_->text_of(key, item));
+  }
   return texts;
 }
 
@@ -325,7 +283,7 @@ std::vector<std::pair<std::string, std::string>> TomlFile::table(const std::stri
   impl_->asked_tables.insert(key);
   const Value* value = impl_->find(key);
   if (value == nullptr) return {};
-  if (!value->is_table()) throw impl_->wrong_type(key, *value, "a table");
+  if (!value->is_table()) throw impl_->wrong_type(key, *value, kTable);
   // By line and column, since toml11's map is sorted by name.
   using Entry = std::tuple<std::size_t, std::size_t, std::string, std::string>;
   std::vector<Entry> entries;
@@ -352,7 +310,7 @@ std::size_t TomlFile::tables(const std::string& key) {
   const bool tables = value->is_array() && !value->as_array().empty() &&
                       std::all_of(value->as_array().begin(), value->as_array().end(),
                                   [](const Value& item) { return item.is_table(); });
-  if (!tables) throw impl_->wrong_type(key, *value, fmt::format("tables [[{}]]", key));
+  if (!tables) throw impl_->wrong_type(key, *value, kTables);
   impl_->asked_lists.insert(key);
   return value->as_array().size();
 }
@@ -360,6 +318,11 @@ std::size_t TomlFile::tables(const std::string& key) {
 std::string TomlFile::where(const std::string& key) const {
   const Value* value = impl_->find(key);
   return value == nullptr ? impl_->path : impl_->line_of(*value);
+}
+
+std::string TomlFile::shown(const std::string& key) const {
+  const Value* value = impl_->find(key);
+  return value == nullptr ? key : impl_->shown(key, *value);
 }
 
 void TomlFile::reject_unknown_keys() const {
@@ -370,8 +333,8 @@ void TomlFile::reject_unknown_keys() const {
   const Impl::Unknown& first = *std::min_element(unknown.begin(), unknown.end());
   std::vector<std::string> known(impl_->asked.begin(), impl_->asked.end());
   known.insert(known.end(), impl_->asked_tables.begin(), impl_->asked_tables.end());
-  throw Error(Exit::kBadInput, fmt::format("{}:{}", impl_->path, first.line),
-              fmt::format("unknown key '{}'", first.key), suggestion(first.key, known));
+  throw file_error(file_place(impl_->path, first.line), "",
+                   fmt::format("unknown key '{}'", first.key), suggestion(first.key, known));
 }
 
 Library toml_library() {

@@ -40,6 +40,8 @@ class TomlFile {
   std::size_t tables(const std::string& key);
   // "FILE:LINE" of a key, for messages about its value.
   std::string where(const std::string& key) const;
+  // "ranks = 2.5", as the file has it; of a list or table the key alone.
+  std::string shown(const std::string& key) const;
 
   // Throws Error(kBadInput) for the first key that nobody asked for.
   void reject_unknown_keys() const;

@@ -53,7 +53,10 @@ int main(int argc, char** argv) {
     dtl::raise_descriptor_limit();
     return dtl::run_command({argv + 1, argv + argc});
   } catch (const dtl::Error& error) {
-    dtl::log_error(error.what());
+    // The last resort of a mistake on the command line.
+    const bool is_bare = error.status() == Exit::kUsage && error.hint().empty();
+    dtl::log_error(is_bare ? dtl::message_text(error.attempted(), error.reason(), "dtlaunch --help")
+                           : error.what());
     return static_cast<int>(error.status());
   } catch (const std::exception& fault) {
     if (const auto resource = dtl::resource_error(fault)) {

@@ -27,8 +27,8 @@ Dialect parse_dialect(const std::string& name) {
     known.emplace_back(each);
   }
   const std::string near = nearest(to_lower(name), known);
-  throw Error(Exit::kUsage, "--compat", fmt::format("'{}' is no launcher known here", name),
-              near.empty() ? "ompi, torchrun, horovod or deepspeed" : near);
+  throw option_error("--compat " + name, fmt::format("unknown launcher '{}'", printable(name)),
+                     "--compat " + (near.empty() ? "ompi, torchrun, horovod or deepspeed" : near));
 }
 
 }  // namespace

@@ -231,10 +231,10 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
     // The same value again contradicts nothing.
     const auto own = fixed.find(name);
     if (own != fixed.end() && own->second != value) {
-      throw Error(
-          Exit::kUsage, fmt::format("cannot set {}={}", name, value),
+      throw option_error(
+          fmt::format("{}={}", name, value),
           fmt::format("dtlaunch computes it: rank {} has {}={}", identity.rank, name, own->second),
-          fmt::format("leave {} out", name));
+          fmt::format("the same command without {}", name));
     }
     put(variables, name, value);
     if (const auto at = environment.origins.find(name); at != environment.origins.end()) {

@@ -23,21 +23,24 @@ void check_sizes(const RankPlan& rank) {
   for (const std::string& argument : rank.arguments) {
     // MAX_ARG_STRLEN includes the NUL, hence < and not <=.
     if (argument.size() < kMaxArgumentBytes) continue;
-    throw Error(Exit::kUsage, fmt::format("argument '{}...'", argument.substr(0, 32)),
-                fmt::format("{} bytes are more than a program can be given ({})", argument.size(),
-                            kMaxArgumentBytes - 1));
+    throw option_error(fmt::format("argument '{}...'", printable(argument.substr(0, 32))),
+                       fmt::format("{} bytes are more than a program can be given ({})",
+                                   argument.size(), kMaxArgumentBytes - 1),
+                       "a file with the text, and its name as the argument");
   }
   for (const std::string& variable : rank.environment) {
     if (variable.size() < kMaxArgumentBytes) continue;
-    throw Error(Exit::kUsage,
-                fmt::format("environment variable {}", variable.substr(0, variable.find('='))),
-                fmt::format("{} bytes are more than a program can be given ({})", variable.size(),
-                            kMaxArgumentBytes - 1));
+    const std::string name = variable.substr(0, variable.find('='));
+    throw option_error(name,
+                       fmt::format("{} bytes are more than a program can be given ({})",
+                                   variable.size(), kMaxArgumentBytes - 1),
+                       fmt::format("unset {}", name));
   }
   const std::size_t environment = bytes(rank.environment);
   if (environment > kMaxEnvironmentBytes) {
-    throw Error(Exit::kUsage, "the environment",
-                fmt::format("{} bytes are more than {}", environment, kMaxEnvironmentBytes));
+    throw option_error("environment of the ranks",
+                       fmt::format("{} bytes are more than {}", environment, kMaxEnvironmentBytes),
+                       "-genvlist NAME,NAME");
   }
 }
 

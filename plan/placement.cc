@@ -72,9 +72,8 @@ bool is_bounded_by_quota(const NodeTopology& topology) {
 
 void check_positive(const std::optional<int>& value, const char* option) {
   if (!value || *value >= 1) return;
-  throw Error(Exit::kUsage, "cannot place the ranks",
-              fmt::format("{} {} is not a number of ranks", option, *value),
-              fmt::format("{} 1 or more", option));
+  throw option_error(fmt::format("{} {}", option, *value), "not a number of ranks (1 or more)",
+                     fmt::format("{} 1", option));
 }
 
 // The number of ranks to place.
@@ -89,14 +88,16 @@ std::int64_t check_ranks(const Request& request, std::size_t hosts, std::int64_t
     ranks = request.placement.oversubscribe ? most : std::clamp<std::int64_t>(total, least, most);
   }
   if (ranks > kMaxRanks) {
-    throw Error(Exit::kUsage, "cannot place the ranks",
-                fmt::format("{} ranks are more than {}", ranks, kMaxRanks));
+    throw option_error(
+        request.placement.ranks ? fmt::format("-np {}", ranks) : "slots of the hosts",
+        fmt::format("{} ranks are more than {}", ranks, kMaxRanks),
+        fmt::format("-np {}", kMaxRanks));
   }
   if (ranks > total && !request.placement.oversubscribe) {
-    throw Error(Exit::kUsage, "cannot place the ranks",
-                fmt::format("-np {} needs {}: {}", ranks, plural(ranks - total, "more slot"),
-                            offer(request, hosts, total, by_quota)),
-                fmt::format("-np {}, or --oversubscribe", total));
+    throw option_error(fmt::format("-np {}", ranks),
+                       fmt::format("needs {}: {}", plural(ranks - total, "more slot"),
+                                   offer(request, hosts, total, by_quota)),
+                       fmt::format("-np {}, or --oversubscribe", total));
   }
   return ranks;
 }
@@ -116,10 +117,11 @@ void deal_surplus(const Request& request, std::int64_t left, std::vector<int>& c
     }
     // A round in which no host took any would repeat forever.
     if (left < before) continue;
-    throw Error(Exit::kUsage, "cannot place the ranks",
-                fmt::format("{} rank{} left over: every host is at its max_slots", left,
-                            left == 1 ? " is" : "s are"),
-                "fewer ranks, or more hosts");
+    const std::int64_t placed = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    throw option_error(fmt::format("-np {}", placed + left),
+                       fmt::format("{} rank{} left over: every host is at its max_slots", left,
+                                   left == 1 ? " is" : "s are"),
+                       fmt::format("-np {}, or -f FILE with more hosts", placed));
   }
 }
 
@@ -136,10 +138,9 @@ void check_for_ports(const Request& request, const std::vector<int>& cores,
     const Host& host = request.hosts[i];
     const int slots = host.slots.value_or(0);
     if (slots < kLikePort || slots / kManyForCore <= cores[i] || counts[i] <= cores[i]) continue;
-    throw Error(
-        Exit::kUsage,
+    throw option_error(
         fmt::format("{}: {} on {}", host.name, plural(counts[i], "rank"), plural(cores[i], "core")),
-        fmt::format("did you mean port={}? {} is its number of slots", slots, slots),
+        fmt::format("{} is its number of slots, and looks like a port", slots),
         fmt::format("a hostfile with '{} port={}', or --oversubscribe", host.name, slots));
   }
 }
@@ -181,11 +182,10 @@ std::vector<int> dealt(std::vector<int> counts, std::optional<int> deal) {
 
 void check_size(const Request& request, std::size_t host, int ranks) {
   if (static_cast<unsigned>(ranks) <= kMaxLocalRanks) return;
-  throw Error(Exit::kUsage, "cannot place the ranks",
-              fmt::format("{} would have {} ranks, and a host takes {}",
-                          host < request.hosts.size() ? request.hosts[host].name : "this machine",
-                          ranks, kMaxLocalRanks),
-              fmt::format("-ppn {} or less", kMaxLocalRanks));
+  throw option_error(
+      host < request.hosts.size() ? request.hosts[host].name : "this machine",
+      fmt::format("it would have {} ranks, and a host takes {}", ranks, kMaxLocalRanks),
+      fmt::format("-ppn {}", kMaxLocalRanks));
 }
 
 // `hosts` has the host of each rank. Ranks of a machine with several names all go to the agent of
@@ -217,21 +217,23 @@ void check_rank_map(const Request& request, std::size_t hosts) {
   const int highest =
       *std::max_element(request.placement.rank_map.begin(), request.placement.rank_map.end());
   if (static_cast<std::size_t>(highest) >= hosts) {
-    throw Error(Exit::kUsage, "-rankmap", fmt::format("there is no host {}", highest),
-                fmt::format("numbers from 0 to {}", hosts - 1));
+    throw option_error("-rankmap",
+                       fmt::format("host {} does not exist: the hosts have the numbers 0 to {}",
+                                   highest, hosts - 1),
+                       "dtlaunch --dry-run, without -rankmap");
   }
   if (request.placement.ranks &&
       static_cast<std::size_t>(*request.placement.ranks) != request.placement.rank_map.size()) {
-    throw Error(Exit::kUsage, "-rankmap",
-                fmt::format("it places {} ranks, and -np says {}",
-                            request.placement.rank_map.size(), *request.placement.ranks),
-                fmt::format("-np {}", request.placement.rank_map.size()));
+    throw option_error("-rankmap",
+                       fmt::format("places {} ranks, and -np says {}",
+                                   request.placement.rank_map.size(), *request.placement.ranks),
+                       fmt::format("-np {}", request.placement.rank_map.size()));
   }
 }
 
 [[noreturn]] void refuse_rank_map(std::string_view text, std::string_view part) {
-  throw Error(Exit::kUsage, fmt::format("-rankmap {}", text),
-              fmt::format("'{}' is not understood", part), "-rankmap 0,0,1 or -rankmap '(0,4,2)'");
+  throw option_error(fmt::format("-rankmap {}", text), fmt::format("'{}' is not understood", part),
+                     "-rankmap 0,0,1 or -rankmap '(0,4,2)'");
 }
 
 // "0,4,2" -> 0 0 1 1 2 2 3 3. The size is checked before the block is made: "0,65535,65535" is a

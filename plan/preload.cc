@@ -156,10 +156,10 @@ class PreloadMaker {
       // The agent looks into these two by itself.
       folders.insert(folders.end(), {"~/.local/lib", "/usr/local/lib"});
       throw Error(Exit::kConfig, fmt::format("--preload {}", known(preload).name),
-                  fmt::format("{} {} no {} in {} or the system's library folders",
-                              first_names(without), without.size() == 1 ? "has" : "have",
+                  fmt::format("{} {} not have {} in {} or the system's library folders",
+                              first_names(without), without.size() == 1 ? "does" : "do",
                               fmt::join(known(preload).libraries, " or "), join(folders, ", ")),
-                  fmt::format("{} there", known(preload).package));
+                  fmt::format("{}, there", known(preload).package));
     }
   }
 
@@ -171,8 +171,7 @@ class PreloadMaker {
         if (found.find_first_of(" :") == std::string::npos) continue;
         throw Error(
             Exit::kConfig, fmt::format("--preload {}", known(preload).name),
-            fmt::format("LD_PRELOAD is divided at blanks and colons, so that it cannot name "
-                        "'{}' on {}",
+            fmt::format("LD_PRELOAD cannot name '{}' on {}: it is divided at blanks and colons",
                         found, node.host_name),
             "a symbolic link to its folder, in LD_LIBRARY_PATH");
       }
@@ -229,8 +228,9 @@ std::vector<Preload> parse_preloads(std::string_view text) {
     }
     if (!meant) {
       const std::string near = nearest(name, names);
-      throw Error(Exit::kUsage, "--preload", fmt::format("'{}' is no library known here", word),
-                  near.empty() ? "tcmalloc, jemalloc or iomp" : near);
+      throw option_error(fmt::format("--preload {}", text),
+                         fmt::format("unknown library '{}'", printable(word)),
+                         "--preload " + (near.empty() ? "tcmalloc, jemalloc or iomp" : near));
     }
     const bool is_new = std::find(preloads.begin(), preloads.end(), *meant) == preloads.end();
     if (is_new) preloads.push_back(*meant);

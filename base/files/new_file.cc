@@ -59,8 +59,9 @@ void refuse_folders_and_disks(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0) return;
   const bool folder = S_ISDIR(status.st_mode);
   if (!folder && !S_ISBLK(status.st_mode)) return;
-  throw Error(Exit::kCannotWrite, fmt::format("cannot write '{}'", path),
-              folder ? "it is a folder" : "it is a disk", "the name of a file");
+  throw Error(Exit::kCannotWrite, printable(path) + ": cannot write",
+              folder ? "a directory, not a file" : "a disk, not a file",
+              folder ? "ls " + one_shell_word(path) : "ls -l " + one_shell_word(path));
 }
 
 // Does not wait for a reader of a named pipe: fails without one.

@@ -68,7 +68,7 @@ std::vector<std::string> runtime_places() {
 std::string why_not_private(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return errno_text(errno);
-  if (!S_ISDIR(status.st_mode)) return "it is no folder";
+  if (!S_ISDIR(status.st_mode)) return "it is not a folder";
   if (status.st_uid != ::geteuid()) {
     return "it belongs to another user (" + std::to_string(status.st_uid) + ")";
   }
@@ -82,7 +82,7 @@ bool is_private_folder(const std::string& path) {
 }
 
 void make_private_folder(const std::string& path) {
-  const std::string attempted = "cannot use the folder " + path;
+  const std::string attempted = path + ": cannot use the folder";
   const std::string in_tmp = own_folder_in_tmp();  // others may have made it, and root may write it
   if (path.starts_with(in_tmp + "/")) make_private_folder(in_tmp);
   if (::mkdir(path.c_str(), kPrivate) != 0) {
@@ -101,8 +101,8 @@ void make_private_folder(const std::string& path) {
   // Also for a folder that was just made: somebody may have been faster.
   const std::string problem = why_not_private(path);
   if (problem.empty()) return;
-  throw Error(Exit::kConfig, attempted,
-              problem + "; it must be a folder of this user's alone (mode 0700)", "ls -ld " + path);
+  throw Error(Exit::kConfig, attempted, problem + "; it must belong to this user alone (mode 0700)",
+              "ls -ld " + path);
 }
 
 std::string runtime_folder() {
@@ -111,13 +111,13 @@ std::string runtime_folder() {
     try {
       make_private_folder(place);
       if (::access(place.c_str(), W_OK) == 0) return place;
-      throw system_error("cannot use the folder " + place);
+      throw system_error(place + ": cannot use the folder");
     } catch (const Error& error) {  // the next one will do
       reasons += (reasons.empty() ? "" : "; ") + error.attempted() + ": " + error.reason();
     }
   }
-  throw Error(Exit::kConfig, "no place for the records and sockets of jobs", reasons,
-              "export XDG_STATE_HOME=DIR, a folder of your own");
+  throw Error(Exit::kConfig, "records and sockets of jobs: cannot use any folder", reasons,
+              "export XDG_STATE_HOME=$HOME/dtlaunch");
 }
 
 std::string runtime_problem() {

@@ -23,7 +23,7 @@ sockaddr_un address_of(const std::string& path) {
   address.sun_family = AF_UNIX;
   // Cut silently, the path would be another socket's.
   if (path.size() >= sizeof address.sun_path) {
-    throw Error(Exit::kConfig, "cannot use the socket " + path, "its path is too long");
+    throw Error(Exit::kConfig, path + ": cannot use the socket", "its path is too long");
   }
   std::memcpy(address.sun_path, path.c_str(), path.size());
   return address;
@@ -74,9 +74,9 @@ bool has_listener(const std::string& path) {
 }
 
 Fd listen_unix(const std::string& path) {
-  const std::string attempted = "cannot listen on " + path;
+  const std::string attempted = path + ": cannot listen";
   if (has_listener(path)) {
-    throw Error(Exit::kCannotWrite, attempted, "somebody listens there already");
+    throw Error(Exit::kCannotWrite, attempted, "another process listens there");
   }
   // Nobody answered: a leftover of a process that was killed.
   ::unlink(path.c_str());

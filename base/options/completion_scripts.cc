@@ -217,8 +217,7 @@ std::string_view script_for(const std::string& shell) {
   if (shell == "bash") return kBash;
   if (shell == "zsh") return kZsh;
   if (shell == "fish") return kFish;
-  throw Error(Exit::kUsage, fmt::format("--completion: there is none for '{}'", shell), "",
-              "--completion bash, zsh or fish");
+  throw option_error("--completion " + shell, "unknown shell", "--completion bash, zsh or fish");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Readers of single values, whatever struct they go to. They return what is wrong as text, so that
 // the caller can say where it was written.
 #include "base/options/option_table.h"
+#include "base/error.h"
 
 #include <fmt/format.h>
 
@@ -47,7 +48,7 @@ std::string hint_for_file(const GivenOption& given, const std::string& hint) {
 
 std::string read_flag(const std::string& text, bool& value) {
   const auto truth = text.empty() ? true : parse_truth(text);
-  if (!truth) return fmt::format("'{}' is neither true nor false", text);
+  if (!truth) return "neither true nor false";
   value = *truth;
   return {};
 }
@@ -58,8 +59,8 @@ std::string read_whole(const std::string& text, std::int64_t low, std::int64_t h
   const char* end = text.data() + text.size();
   const auto [stopped, failed] = std::from_chars(text.data(), end, value);
   if (failed == std::errc() && stopped == end && value >= low && value <= high) return {};
-  if (high >= kNoWholeBound) return fmt::format("'{}' is no whole number from {} on", text, low);
-  return fmt::format("'{}' is no number from {} to {}", text, low, high);
+  if (high >= kNoWholeBound) return fmt::format("not a whole number ({} or more)", low);
+  return fmt::format("not a whole number ({} to {})", low, high);
 }
 
 std::string read_real(const std::string& text, double low, double high, double& value) {
@@ -68,30 +69,36 @@ std::string read_real(const std::string& text, double low, double high, double& 
   value = std::strtod(text.c_str(), &end);
   const bool number = !text.empty() && end == text.c_str() + text.size() && std::isfinite(value);
   if (number && value >= low && value <= high) return {};
-  if (low <= -kNoBound && high >= kNoBound) return fmt::format("'{}' is no number", text);
-  if (high >= kNoBound) return fmt::format("'{}' is no number from {} on", text, low);
-  return fmt::format("'{}' is no number from {} to {}", text, low, high);
+  if (low <= -kNoBound && high >= kNoBound) return "not a number";
+  if (high >= kNoBound) return fmt::format("not a number ({} or more)", low);
+  return fmt::format("not a number ({} to {})", low, high);
 }
 
 std::string check_word(const std::string& text, const Option& option) {
   const std::vector<std::string> words = split(option.value, '|');
   if (std::find(words.begin(), words.end(), text) != words.end()) return {};
-  return fmt::format("'{}' is not one of {}", text, join(words, ", "));
+  return fmt::format("not one of {}", join(words, ", "));
 }
 
-Error bad_option_value(const GivenOption& given, const std::string& reason, std::string_view help) {
-  if (given.place.empty()) {
-    const std::string_view name =
-        given.spelled.empty() ? given.option->names.back() : std::string_view(given.spelled);
-    return Error(Exit::kUsage, fmt::format("option '{}'", name), reason, std::string(help));
+Error bad_option_value(const GivenOption& given, std::string reason, std::string_view help) {
+  // "--timeout SECONDS": a number of seconds.
+  const std::string_view unit = given.option->value;
+  const std::size_t bounds = reason.find("number (");
+  if ((unit == "SECONDS" || unit == "HOURS") && bounds != reason.npos) {
+    reason.insert(bounds + std::string_view("number").size(), " of " + to_lower(unit));
   }
-  return Error(Exit::kBadInput, given.place, fmt::format("'{}': {}", given.spelled, reason));
+  if (given.place.empty()) return option_error(typed_form(given), reason, std::string(help));
+  return file_error(typed_form(given), "", reason, std::string(help));
 }
 
-Error in_its_place(const GivenOption& given, const Error& error) {
-  if (given.place.empty()) return error;
-  return Error(Exit::kBadInput, given.place, fmt::format("'{}': {}", given.spelled, error.reason()),
-               hint_for_file(given, error.hint()));
+Error in_its_place(const GivenOption& given, const Error& error, std::string_view help) {
+  const std::string& reason = error.reason().empty() ? error.attempted() : error.reason();
+  if (given.place.empty()) {
+    return Error(error.status(), typed_form(given), reason,
+                 error.hint().empty() ? std::string(help) : error.hint());
+  }
+  std::string hint = hint_for_file(given, error.hint());
+  return file_error(typed_form(given), "", reason, hint.empty() ? std::string(help) : hint);
 }
 
 }  // namespace dtl

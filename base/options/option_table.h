@@ -27,7 +27,7 @@ template <class S>
 struct Target {
   Takes takes = Takes::kNothing;
   // Reads `value` into S. Returns what is wrong with it, empty when nothing is; may also throw an
-  // Error that speaks for itself.
+  // Error with a reason and a hint. Whoever calls says which option it was, and how it was typed.
   std::function<std::string(S&, const std::string& value, const Option&)> set;
   std::function<OptionValue(const S&)> get = {};  // empty: no file has it
 };
@@ -40,9 +40,9 @@ std::string read_real(const std::string& text, double low, double high, double& 
 // One of the words that the row's column lists, "auto|always|never".
 std::string check_word(const std::string& text, const Option& option);
 // The error for a value that comes from a file, or that was typed.
-Error bad_option_value(const GivenOption& given, const std::string& reason, std::string_view help);
-// The same for an error that speaks for itself, which gets its place if it comes from a file.
-Error in_its_place(const GivenOption& given, const Error& error);
+Error bad_option_value(const GivenOption& given, std::string reason, std::string_view help);
+// The same for an error that a target has thrown, which may have a hint of its own.
+Error in_its_place(const GivenOption& given, const Error& error, std::string_view help);
 
 // The struct that a pointer to a member belongs to, and the way along several such pointers:
 // place<&Line::pinning, &PinOptions::bind_to>(line) is line.pinning.bind_to.
@@ -200,7 +200,7 @@ class OptionTable {
       try {
         wrong = target(*each.option).set(settings, each.value, *each.option);
       } catch (const Error& error) {
-        throw in_its_place(each, error);
+        throw in_its_place(each, error, help);
       }
       if (!wrong.empty()) throw bad_option_value(each, wrong, help);
     }

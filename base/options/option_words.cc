@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -16,6 +16,11 @@ namespace {
 bool is_true_or_false(std::string_view word) {
   const std::string lower = to_lower(word);
   return lower == "true" || lower == "false";
+}
+
+// The value of --hub_token is a secret; that of --image-pull-secret is the name of one.
+bool is_secret(std::string_view option) {
+  return looks_secret(option) && !option.ends_with("secret");
 }
 
 bool starts_as_option(std::string_view word) {
@@ -51,7 +56,7 @@ void OptionReader::take(const std::string& word) {
   const std::string spelled = word.substr(0, equals);
   const char* attached = equals == word.npos ? nullptr : &word[equals + 1];
   if (const Option* option = find(spelled)) {
-    take_known(*option, spelled, attached);
+    take_known(*option, spelled, attached, word);
   } else if ((manner_.letters && take_letters(word)) || take_number(word)) {
     return;
   } else if (manner_.unknown) {
@@ -68,7 +73,8 @@ bool OptionReader::take_verbose(std::string_view word) {
   const bool only_v = !bare.empty() && bare.find_first_not_of('v') == std::string_view::npos;
   if (!only_v || verbose == nullptr || !verbose->traits.repeatable) return false;
   // Each letter counts as one --verbose.
-  read_.options.insert(read_.options.end(), bare.size(), {verbose, {}, "--verbose"});
+  read_.options.insert(read_.options.end(), bare.size(),
+                       {verbose, {}, "--verbose", {}, std::string(word)});
   return true;
 }
 
@@ -80,7 +86,8 @@ bool OptionReader::take_letters(const std::string& word) {
     const Option* option = find(letter);
     if (option == nullptr) refuse_unknown(letter);
     const bool has_rest = option->takes != Takes::kNothing && i + 1 < word.size();
-    take_known(*option, letter, has_rest ? &word[i + 1] : nullptr);
+    take_known(*option, letter, has_rest ? &word[i + 1] : nullptr,
+               has_rest ? letter + word.substr(i + 1) : letter);
     if (has_rest) break;
   }
   return true;
@@ -96,7 +103,7 @@ bool OptionReader::take_number(const std::string& word) {
   const std::string spelled = word.substr(0, number);
   const Option* option = find(spelled);
   if (option == nullptr || option->takes != Takes::kValue) return false;
-  take_known(*option, spelled, &word[number]);
+  take_known(*option, spelled, &word[number], word);
   return true;
 }
 
@@ -114,14 +121,24 @@ const Option* OptionReader::find(const std::string& spelled) const {
   return found;
 }
 
+// word: the one that has the option's name, and perhaps its value.
 void OptionReader::take_known(const Option& option, const std::string& spelled,
-                              const char* attached) {
+                              const char* attached, const std::string& word) {
+  const std::size_t from = at_;
   std::string value = value_of(option, spelled, attached);
+  // Of what may be a secret the name alone.
+  const bool secret =
+      option.takes != Takes::kNothing &&
+      (option.takes == Takes::kVariable ? looks_secret(value.substr(0, value.find('=')))
+                                        : is_secret(spelled));
+  std::string typed = secret ? spelled : one_shell_word(word);
+  for (std::size_t i = from; i < at_ && !secret; ++i) typed += " " + one_shell_word(words_[i]);
   const bool needs_one = option.takes != Takes::kNothing && !manner_.empty_values;
   if (needs_one && value.empty()) {
-    throw Error(Exit::kUsage, fmt::format("option '{}'", spelled), "the value is empty");
+    throw option_error(printable(typed), "the value is empty",
+                       fmt::format("{} {}", spelled, option.value));
   }
-  read_.options.push_back({&option, std::move(value), spelled});
+  read_.options.push_back({&option, std::move(value), spelled, {}, printable(typed)});
 }
 
 std::string OptionReader::value_of(const Option& option, const std::string& spelled,
@@ -151,14 +168,14 @@ std::string OptionReader::flag_value(const std::string& spelled, const char* att
   if (follows) return words_[at_++];
   if (attached == nullptr) return "";
   if (manner_.true_or_false) return attached;  // whether it is one of them, the target says
-  throw Error(Exit::kUsage, fmt::format("option '{}' takes no value", spelled),
-              fmt::format("'{}' was given", attached));
+  throw option_error(one_shell_word(fmt::format("{}={}", spelled, attached)), "takes no value",
+                     spelled);
 }
 
 const std::string& OptionReader::next_word(std::string_view spelled, std::string_view value_name) {
   if (at_ == words_.size()) {
-    throw Error(Exit::kUsage, fmt::format("option '{}' needs {}", spelled, value_name), "",
-                std::string(manner_.help));
+    throw option_error(std::string(spelled), fmt::format("needs {}", value_name),
+                       std::string(manner_.help));
   }
   return words_[at_++];
 }
@@ -167,9 +184,9 @@ const std::string& OptionReader::next_word(std::string_view spelled, std::string
 const std::string& OptionReader::next_value(std::string_view spelled, std::string_view value_name) {
   const std::string word = at_ < words_.size() ? words_[at_] : "";
   if (word.starts_with("--") && find(word.substr(0, word.find('='))) != nullptr) {
-    throw Error(Exit::kUsage, fmt::format("option '{}' needs {}", spelled, value_name),
-                fmt::format("'{}' behind it is an option", word),
-                fmt::format("{} {} {}", spelled, value_name, word));
+    throw option_error(std::string(spelled),
+                       fmt::format("needs {}, and {} is an option", value_name, word),
+                       fmt::format("{} {} {}", spelled, value_name, word));
   }
   return next_word(spelled, value_name);
 }
@@ -189,9 +206,9 @@ std::string OptionReader::variable(std::string_view spelled, const std::string& 
   const std::size_t equals = first.find('=');
   const std::string name = first.substr(0, equals);
   if (!is_variable_name(name)) {
-    throw Error(Exit::kUsage, fmt::format("option '{}'", spelled),
-                fmt::format("'{}' is no name of a variable", name),
-                fmt::format("{} NAME=VALUE", spelled));
+    throw option_error(fmt::format("{} {}", spelled, one_shell_word(first)),
+                       fmt::format("'{}' is not the name of a variable", printable(name)),
+                       fmt::format("{} NAME=VALUE", spelled));
   }
   if (equals != std::string::npos) return first;
   return first + "=" + next_word(spelled, fmt::format("a value for {}", first));
@@ -210,20 +227,21 @@ void OptionReader::refuse_unknown(std::string_view spelled) const {
   }
   // The manner's words for it name the program as well.
   const bool is_help = hint.empty() || bare_name(hint) == "help";
-  throw Error(Exit::kUsage, fmt::format("unknown option '{}'", spelled), "",
-              is_help ? std::string(manner_.help) : hint);
+  throw option_error(one_shell_word(std::string(spelled)), "unknown option",
+                     is_help ? std::string(manner_.help) : hint);
 }
 
 void OptionReader::refuse_repeated() const {
-  std::set<const Option*> seen;
+  std::map<const Option*, const GivenOption*> seen;
   for (const GivenOption& given : read_.options) {
     // A flag that is given twice says nothing new.
     const bool says_the_same = given.option->takes == Takes::kNothing;
-    if (says_the_same || given.option->traits.repeatable || seen.insert(given.option).second) {
-      continue;
-    }
-    throw Error(Exit::kUsage, fmt::format("option '{}'", given.option->names.back()),
-                "it is given more than once");
+    if (says_the_same || given.option->traits.repeatable) continue;
+    const auto [first, is_new] = seen.emplace(given.option, &given);
+    if (is_new) continue;
+    throw option_error(typed_form(given),
+                       fmt::format("given twice, before as {}", typed_form(*first->second)),
+                       typed_form(given));
   }
 }
 
@@ -236,6 +254,29 @@ bool OptionWords::has(std::string_view canonical) const {
 std::string canonical_form(const GivenOption& given) {
   const std::string flag = fmt::format("--{}", bare_name(given.option->names.back()));
   return given.option->takes == Takes::kNothing ? flag : flag + "=" + given.value;
+}
+
+std::string typed_form(const GivenOption& given) {
+  std::string form = given.typed;
+  if (form.empty()) {
+    form = given.spelled.empty() ? std::string(given.option->names.back()) : given.spelled;
+    if (given.option->takes != Takes::kNothing && !is_secret(form)) {
+      form += (given.place.empty() ? " " : " = ") + one_shell_word(given.value);
+    }
+  }
+  return given.place.empty() ? form : given.place + ": " + form;
+}
+
+std::vector<TypedOption> typed_options(std::span<const GivenOption> options) {
+  std::vector<TypedOption> typed;
+  for (const GivenOption& given : options) {
+    // Which of several is meant, its name does not say: these stand as their canonical name.
+    const auto is_same = [&](const GivenOption& other) { return other.option == given.option; };
+    const bool alone = std::count_if(options.begin(), options.end(), is_same) == 1;
+    typed.push_back(
+        {std::string(given.option->names.back()), alone ? typed_form(given) : std::string()});
+  }
+  return typed;
 }
 
 OptionWords read_option_words(std::span<const Option> table,

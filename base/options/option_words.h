@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/options/options.h"
 
 namespace dtl {
@@ -18,7 +19,13 @@ struct GivenOption {
   std::string value;         // empty for Takes::kNothing; "NAME=VALUE" for Takes::kVariable
   std::string spelled = {};  // as typed, or the key of a file, for messages; empty: not typed
   std::string place = {};    // "job.toml:3" for one of a file
+  std::string typed = {};    // the whole, for messages: "-np 3x", "--bind-to=foo"
 };
+
+// Where a message about it begins: "-np 3x", "job.toml:3: ranks = 0". Without `typed`, as it would
+// be typed.
+std::string typed_form(const GivenOption& given);
+std::vector<TypedOption> typed_options(std::span<const GivenOption> options);
 
 struct OptionWords {
   std::vector<GivenOption> options;  // in order
@@ -75,7 +82,8 @@ class OptionReader {
   OptionWords& so_far() { return read_; }
 
  private:
-  void take_known(const Option& option, const std::string& spelled, const char* attached);
+  void take_known(const Option& option, const std::string& spelled, const char* attached,
+                  const std::string& word);
   bool take_verbose(std::string_view word);
   bool take_letters(const std::string& word);
   bool take_number(const std::string& word);

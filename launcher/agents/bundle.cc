@@ -27,7 +27,7 @@ std::shared_ptr<const Bundle> load_bundle(const std::string& folder, bool with_t
     try {
       file.bytes = read_file(folder + "/" + name, kMaxFileBytes);
     } catch (const Error& error) {
-      throw Error(Exit::kConfig, fmt::format("--push: no {} to send", name), error.what(),
+      throw Error(Exit::kConfig, fmt::format("--push: cannot send {}", name), error.what(),
                   "install it beside dtlaunch");
     }
     file.sha256 = sha256_hex(file.bytes);

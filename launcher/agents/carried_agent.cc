@@ -58,16 +58,16 @@ std::string path_of(const std::string& program) {
   if (program.find('/') != program.npos) return program;
   const char* path = std::getenv("PATH");
   if (auto file = find_program(program, path == nullptr ? "" : path)) return *file;
-  throw Error(Exit::kOs, "cannot start agent", fmt::format("there is no {} on PATH", program),
-              "-launcher ssh, where the scheduler allows that");
+  throw Error(Exit::kOs, "cannot start agent", fmt::format("{} is not on PATH", program),
+              "-launcher ssh where the scheduler allows that");
 }
 
 void check_plain(const Host& host, const std::string& carrier) {
   if (host.user.empty() && host.port == 0) return;
-  throw Error(Exit::kUsage, "cannot start agent",
-              fmt::format("the host has a {}, and {} takes none",
-                          host.user.empty() ? "port" : "user", carrier),
-              "-launcher ssh, where the scheduler allows that");
+  throw option_error("cannot start agent",
+                     fmt::format("the host has a {}, and {} does not take one",
+                                 host.user.empty() ? "port" : "user", carrier),
+                     "-launcher ssh where the scheduler allows that");
 }
 
 // Some carriers give the command to a shell on the host, and some run it directly. Every word is

@@ -114,7 +114,7 @@ class Push {
     reason = reason.substr(0, reason.find(". Try: "));
     const std::size_t colon = reason.rfind(": ");
     if (colon != std::string::npos) reason = reason.substr(colon + 2);
-    return Error(Exit::kCannotWrite, fmt::format("cannot push to {}", cache_), reason,
+    return Error(Exit::kCannotWrite, fmt::format("{}: cannot push", cache_), reason,
                  command_on(host_, look_at(reason)));
   }
 

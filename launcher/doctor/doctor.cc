@@ -88,7 +88,7 @@ class Doctor {
       : options_(options),
         around_(around),
         // Hosts that are named come before those of the scheduler's job that this process is in.
-        scheduled_(names_hosts(options) ? JobSettings() : settings_of_scheduler(around)),
+        scheduled_(options.names_hosts() ? JobSettings() : settings_of_scheduler(around)),
         hosts_(scheduled_.request.hosts.empty() ? named_hosts(options) : scheduled_.request.hosts),
         interface_(options.interface),
         interfaces_(interface_),
@@ -204,10 +204,7 @@ int run_doctor(const std::vector<std::string>& arguments, const Surroundings& ar
                   options_text(subcommand_options("doctor").options()));
     return 0;
   }
-  if (!options.words.empty()) {
-    throw Error(Exit::kUsage, fmt::format("dtlaunch doctor: '{}'", options.words[0]),
-                "it takes options only", "dtlaunch doctor -f FILE");
-  }
+  refuse_words("doctor", options);
   return Doctor(options, around, make_starter).run();
 }
 

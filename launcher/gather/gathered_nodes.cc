@@ -157,10 +157,11 @@ std::string GatheredNodes::missing(const std::vector<bool>& there) const {
 
 Error GatheredNodes::too_late(const std::string& absent) const {
   const bool pods = host_access(role_.evidence()).to_pod();
-  return Error(Exit::kTimeout, absent + " of the job did not come",
-               fmt::format("waited for {} s at port {}", role_.patience().count(), room_->port()),
-               fmt::format("{}, or --start-timeout SECONDS",
-                           pods ? "kubectl get pods" : "see what they say"));
+  return Error(
+      Exit::kTimeout, absent,
+      fmt::format("not there after {} s at port {}", role_.patience().count(), room_->port()),
+      fmt::format("{}, or --start-timeout SECONDS",
+                  pods ? "kubectl get pods" : "see what they say"));
 }
 
 GatheredNodes::Gathered GatheredNodes::gather() {

@@ -35,8 +35,8 @@ std::string take_token(const SchedulerEvidence& evidence) {
                                     ? "openssl rand -hex 32 >token, and DTL_TOKEN_FILE=token with "
                                       "a copy of that file on every node"
                                     : evidence.scheduler->token_hint;
-  throw Error(Exit::kConfig, "the job has no token",
-              "by it its nodes know each other; neither DTL_TOKEN_FILE nor DTL_TOKEN is set",
+  throw Error(Exit::kConfig, "DTL_TOKEN_FILE",
+              "neither it nor DTL_TOKEN is set, and the nodes know each other by the token",
               std::string(hint));
 }
 
@@ -61,20 +61,20 @@ void refuse_what_nodes_cannot(const CommandLine& line, const SchedulerEvidence& 
   }
   const std::string scheduler(scheduler_name(evidence.scheduler));
   if (!evidence.elastic && !evidence.node_count) {
-    throw Error(Exit::kConfig, "nothing says how many nodes the job has",
-                "its first node has to know for how many others it waits",
+    throw Error(Exit::kConfig, "--nnodes",
+                "missing: the first node has to know how many others it waits for",
                 "--nnodes N, or DTL_NNODES=N in the environment of all nodes");
   }
   const int most = evidence.elastic ? evidence.elastic->most : *evidence.node_count;
   if (evidence.node_rank && *evidence.node_rank >= most) {
-    throw Error(Exit::kConfig, fmt::format("this is node {} of the job", *evidence.node_rank),
-                fmt::format("there are only {}, counted from 0", plural(most, "node")),
+    throw Error(Exit::kConfig, fmt::format("node {}", *evidence.node_rank),
+                fmt::format("the job has only {}, counted from 0", plural(most, "node")),
                 fmt::format("--nnodes {}", *evidence.node_rank + 1));
   }
   if (evidence.coordinator.empty()) {
-    throw Error(Exit::kConfig,
-                fmt::format("which node of the job this is, {} does not say", scheduler),
-                "each node needs its number, and the name of the first one",
+    throw Error(Exit::kConfig, scheduler,
+                "it does not say which node of the job this is, and each node needs its number and "
+                "the name of the first one",
                 "DTL_NODE_RANK=R and DTL_RDZV=NAME:PORT");
   }
   // Each of these changes how dtlaunch starts on hosts, and here the scheduler has done that
@@ -83,14 +83,14 @@ void refuse_what_nodes_cannot(const CommandLine& line, const SchedulerEvidence& 
                                       {line.starting.push, "--push"},
                                       {line.starting.agent_start.has_value(), "-launcher"}}) {
     if (!given) continue;
-    throw Error(Exit::kUsage, option,
-                fmt::format("{} has started dtlaunch on every node, and keeps it", scheduler),
-                "the same without it; --scheduler none for a job of this node alone");
+    throw option_error(
+        option, fmt::format("{} has started dtlaunch on every node, and keeps it", scheduler),
+        "the same command without it, or --scheduler none for a job on this node");
   }
   if (line.ending.reconnect.count() > 0) {
-    throw Error(Exit::kUsage, "--reconnect",
-                "where each node has its own dtlaunch, ranks end with its connection",
-                "--max-restarts 3");
+    throw option_error("--reconnect",
+                       "where each node has its own dtlaunch, ranks end with its connection",
+                       "--max-restarts 3");
   }
 }
 

@@ -117,8 +117,8 @@ int report_end(const JobView& job, const std::vector<Ended>& ends, int signal) {
   // Any other signal is for the ranks, and the job may go on.
   const bool must_end = signal == SIGTERM || signal == SIGINT || signal == SIGKILL;
   if (gone || !must_end) return 0;
-  log_error(fmt::format("job {} is still ending. Try: dtlaunch kill --signal KILL {}", job.id,
-                        job.id.substr(0, 4)));
+  log_error(message_text(fmt::format("job {}", job.id), "still ending",
+                         fmt::format("dtlaunch kill --signal KILL {}", job.id.substr(0, 4))));
   return static_cast<int>(Exit::kTryAgain);
 }
 

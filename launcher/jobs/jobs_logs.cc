@@ -98,20 +98,21 @@ JobView find(const JobsCommand& command, const StartOptions& start) {
 
 void require_kept(const JobView& job) {
   if (job.record.detached) return;
-  throw Error(Exit::kBadInput, fmt::format("the output of job {} is not kept", job.id),
-              fmt::format("it goes to the terminal or file that its dtlaunch on {} was given",
-                          job.launcher_host),
-              "start such jobs with: dtlaunch --detach");
+  throw file_error(fmt::format("job {}", job.id), "",
+                   fmt::format("its output is not kept: it goes to the terminal or file of its "
+                               "dtlaunch on {}",
+                               job.launcher_host),
+                   "dtlaunch --detach, for jobs whose output is wanted later");
 }
 
 // After a restart there may have been ranks that the record does not count any more.
 void check_rank(const JobsCommand& command, const JobView& job) {
   const int ranks = job.record.ranks;
   if (!command.rank || *command.rank < ranks || ranks == 0 || job.record.restarts > 0) return;
-  throw Error(Exit::kBadInput, fmt::format("--rank {}", *command.rank),
-              ranks == 1 ? fmt::format("job {} has rank 0 alone", job.id)
-                         : fmt::format("job {} has the ranks 0 to {}", job.id, ranks - 1),
-              ranks == 1 ? "--rank 0" : fmt::format("--rank {}", ranks - 1));
+  throw file_error(fmt::format("--rank {}", *command.rank), "",
+                   ranks == 1 ? fmt::format("job {} has rank 0 alone", job.id)
+                              : fmt::format("job {} has the ranks 0 to {}", job.id, ranks - 1),
+                   ranks == 1 ? "--rank 0" : fmt::format("--rank {}", ranks - 1));
 }
 
 // The job's exit status when its log ended without saying it. The record may have it; otherwise the
@@ -121,7 +122,7 @@ int status_by_record(const JobView& job, const StartOptions& start) {
   const auto jobs = list_jobs({launcher_host_of(job)}, start, &failed);
   const JobView& now = find_job(jobs, job.id);
   if (now.ended) return now.record.exit_status;
-  throw Error(Exit::kOs, fmt::format("job {} ended without a word", job.id),
+  throw Error(Exit::kOs, fmt::format("job {}", job.id),
               fmt::format("its dtlaunch on {} was killed; the agents have ended the ranks",
                           now.launcher_host));
 }
@@ -172,8 +173,7 @@ class Following {
       throw Error(Exit::kUnreachable,
                   fmt::format("{}: not found again, and the job's dtlaunch runs there", host_.name),
                   error.reason().empty() ? error.attempted() : error.reason(),
-                  "the same command again once it answers; agents that it does not reach, either, "
-                  "end their ranks by themselves");
+                  "the same command again once it answers");
     }
   }
 
@@ -217,7 +217,8 @@ class Following {
     const auto words = split(line, ' ');
     const auto place = words.size() == 2 ? split(words[1], ':') : std::vector<std::string>();
     const auto offset = place.size() == 2 ? parse_integer(place[1], 0, INT64_MAX) : std::nullopt;
-    if (!offset) throw Error(Exit::kVersion, host_.name + ": no kept log", printable(line));
+    if (!offset)
+      throw Error(Exit::kVersion, host_.name + ": cannot read the kept output", printable(line));
     begun_ = true;
     if (lost_) {
       log_notice(

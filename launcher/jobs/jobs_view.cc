@@ -87,9 +87,10 @@ void check_no_tag(const std::vector<JobView>& jobs, const JobView& found,
   for (const JobView& job : jobs) {
     const auto& tags = job.record.tags;
     if (job.id == found.id || std::find(tags.begin(), tags.end(), prefix) == tags.end()) continue;
-    throw Error(Exit::kBadInput, fmt::format("'{}' may mean two jobs", prefix),
-                fmt::format("the id of {} begins so, and it is a tag of {}", found.id, job.id),
-                "more digits of the id");
+    throw file_error(one_shell_word(prefix), "",
+                     fmt::format("may mean two jobs: {} begins with it, and it is a tag of {}",
+                                 found.id, job.id),
+                     "dtlaunch ps, and more digits of the id");
   }
 }
 
@@ -150,17 +151,17 @@ const JobView& find_job(const std::vector<JobView>& jobs, const std::string& pre
   for (const JobView& job : jobs) {
     if (!job.id.starts_with(prefix)) continue;
     if (found != nullptr) {
-      throw Error(Exit::kBadInput, fmt::format("more than one job begins with '{}'", prefix),
-                  fmt::format("{} and {}", found->id, job.id), "more digits of the id");
+      throw file_error(one_shell_word(prefix), "",
+                       fmt::format("the ids of {} and {} begin with it", found->id, job.id),
+                       "dtlaunch ps, and more digits of the id");
     }
     found = &job;
   }
   // A whole id means that job, whatever the tags of others are.
   if (found != nullptr && found->id != prefix) check_no_tag(jobs, *found, prefix);
   if (found != nullptr) return *found;
-  throw Error(Exit::kBadInput, fmt::format("there is no job '{}'", prefix),
-              "no host that was asked knows of it",
-              "dtlaunch ps -a, with the hosts of the job: -hosts a,b");
+  throw file_error(one_shell_word(prefix), "", "none of the hosts that were asked has such a job",
+                   "dtlaunch ps -a, with the hosts of the job: -hosts a,b");
 }
 
 std::string age_text(std::int64_t seconds) {

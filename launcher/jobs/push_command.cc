@@ -96,12 +96,9 @@ int run_push_command(const std::vector<std::string>& arguments, StartOptions sta
     write_all(STDOUT_FILENO, help());
     return 0;
   }
-  if (!options.words.empty()) {
-    throw Error(Exit::kUsage, fmt::format("push: unexpected '{}'", options.words[0]), "",
-                subcommand_help_command("push"));
-  }
+  refuse_words("push", options);
   if (!options.names_hosts()) {
-    throw Error(Exit::kUsage, "push: no hosts given", "", "dtlaunch push -f FILE");
+    throw option_error("push", "needs hosts", "dtlaunch push -f FILE");
   }
   std::vector<Place> places;
   for (Host& host : named_hosts(options)) {

@@ -227,7 +227,8 @@ class Caller {
     if (!answer) co_return NotYet{"it hung up"};
     if (answer->kind == JoinFrame::Kind::kComeAgain) co_return NotYet{printable(answer->text)};
     if (answer->kind != JoinFrame::Kind::kSeated) {
-      throw Error(Exit::kConfig, "the job does not take this node", printable(answer->text));
+      throw Error(Exit::kConfig, "this node",
+                  "the job does not take it: " + printable(answer->text));
     }
     call_.hello.before = parse_seat(answer->text);
     if (!has_belonged()) throw Error(Exit::kVersion, "no seat in the job's room", "garbage");
@@ -238,7 +239,7 @@ class Caller {
 
   // The first node hears of it as well, and neither knows who of the two is wrong.
   static Error other_token(const Error& error) {
-    return Error(Exit::kAuth, "the job's first node has another token, or is something else",
+    return Error(Exit::kAuth, "first node of the job: another token, or not a node of dtlaunch",
                  error.reason(), "give all nodes of the job the same DTL_TOKEN_FILE");
   }
 

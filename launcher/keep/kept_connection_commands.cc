@@ -71,7 +71,8 @@ int list_hosts(const std::optional<SchedulerJob>& job) {
   if (job) answer = ask_holder(request, job->job);
   if (!answer.starts_with(kKeepYes)) answer = ask_holder(request, {});
   if (!answer.starts_with(kKeepYes)) {
-    log_notice(fmt::format("no connection is kept. Try: dtlaunch up{}", job ? "" : " -f hosts"));
+    log_notice(
+        message_text("up", "no connection is kept", job ? "dtlaunch up" : "dtlaunch up -f hosts"));
     return 1;
   }
   write_all(STDOUT_FILENO, answer.substr(std::string(kKeepYes).size()));
@@ -80,16 +81,17 @@ int list_hosts(const std::optional<SchedulerJob>& job) {
 
 std::vector<Host> remote_hosts(const SubcommandOptions& options) {
   if (!options.names_hosts()) {
-    throw Error(Exit::kUsage, "up: no hosts are named",
-                "no job of Slurm gives any here; or there is no srun on PATH, or it has started "
-                "this dtlaunch",
-                "dtlaunch up -f hosts");
+    throw option_error("up",
+                       "needs hosts: this is not a job of Slurm, srun is not on PATH, or srun has "
+                       "started this dtlaunch",
+                       "dtlaunch up -f hosts");
   }
   std::vector<Host> hosts = named_hosts(options);
   // A local agent is started without a login.
   std::erase_if(hosts, is_local);
   if (hosts.empty())
-    throw Error(Exit::kUsage, "up: all hosts are this machine", "no ssh is needed");
+    throw option_error("up", "all hosts are this machine, which needs no ssh",
+                       "dtlaunch up -f hosts");
   return hosts;
 }
 
@@ -130,8 +132,9 @@ int up(const SubcommandOptions& given, StartOptions start, const FindJob& find_j
     job.reset();
   }
   if (job && given.accept_new_host_keys) {
-    throw Error(Exit::kUsage, "up: --accept-new-host-keys",
-                fmt::format("no node of job {} is logged in to", job->job), "the same without it");
+    throw option_error("--accept-new-host-keys",
+                       fmt::format("dtlaunch does not log in to the nodes of job {}", job->job),
+                       "dtlaunch up");
   }
   HolderOptions options;
   options.hosts = job ? job->nodes : remote_hosts(given);
@@ -163,10 +166,7 @@ int down(const FindJob& find_job) {
 int run_keep_command(const std::string& name, const std::vector<std::string>& arguments,
                      const StartOptions& start, const FindJob& find_job) {
   const SubcommandOptions options = parse_subcommand(name, arguments);
-  if (!options.words.empty()) {
-    throw Error(Exit::kUsage, fmt::format("{}: unexpected '{}'", name, options.words[0]), "",
-                subcommand_help_command(name));
-  }
+  refuse_words(name, options);
   if (options.help) {
     write_all(STDOUT_FILENO, help_of(name));
     return 0;

@@ -49,7 +49,7 @@ int run_kube_command(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (!renders) {
-    throw Error(Exit::kUsage, "kube", "its only command is render", "dtlaunch kube render --help");
+    throw option_error("kube", "its only command is render", "dtlaunch kube render --help");
   }
   const KubeJob job = kube_job_of(options);
   // Before the notices: if it throws, only the error is to be read.

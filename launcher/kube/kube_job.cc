@@ -37,14 +37,14 @@ constexpr std::array kKinds = {
 };
 
 [[noreturn]] void refuse(std::string what, std::string why, std::string hint = kHelp) {
-  throw Error(Exit::kUsage, std::move(what), std::move(why), std::move(hint));
+  throw option_error(std::move(what), std::move(why), std::move(hint));
 }
 
 KubeKind kind_of(const std::string& name) {
   for (const KindName& each : kKinds) {
     if (each.name == name) return each.kind;
   }
-  refuse("--kind is missing", "what runs the job in the cluster?",
+  refuse("--kind", "missing: it says what runs the job in the cluster",
          "--kind job, which every cluster has");
 }
 
@@ -89,7 +89,7 @@ void refuse_hidden_variables(const KubeJob& job, const CommandLine& line, const 
   }
   for (const auto& [name, value] : line.environment.set) {
     if (!sets(job.environment, name)) continue;
-    refuse("--env " + name, "-genv sets it as well", "one of the two");
+    refuse("--env " + name, "-genv sets it as well", "--env or -genv, not both");
   }
 }
 
@@ -99,13 +99,14 @@ PodClaim parse_claim(const std::string& text) {
   PodClaim claim{text.substr(0, colon), "/data"};
   if (colon != text.npos) claim.path = text.substr(colon + 1);
   if (const std::string wrong = check_object_name(claim.name); !wrong.empty()) {
-    refuse("--pvc " + text, fmt::format("'{}' is no claim's name: {}", claim.name, wrong),
+    refuse("--pvc " + text,
+           fmt::format("'{}' is not the name of a claim: it {}", claim.name, wrong),
            "--pvc checkpoints:/data");
   }
   const bool odd = claim.path.find(':') != text.npos || claim.path.find("/../") != text.npos ||
                    claim.path.ends_with("/..");
   if (claim.path.size() < 2 || claim.path[0] != '/' || odd) {
-    refuse("--pvc " + text, fmt::format("'{}' is no folder from / on", claim.path),
+    refuse("--pvc " + text, fmt::format("'{}' is not an absolute path", claim.path),
            "--pvc checkpoints:/data");
   }
   return claim;
@@ -121,7 +122,9 @@ void take_names(const KubeWords& words, KubeJob& job) {
                         const std::string& example) {
     if (!wrong.empty()) refuse(option + " " + value, wrong, option + " " + example);
   };
-  if (job.image.empty()) refuse("--image is missing", "pods run an image that has dtlaunch");
+  if (job.image.empty())
+    refuse("--image", "missing: pods run an image that has dtlaunch",
+           "--image REGISTRY/dtlaunch:1");
   check("--image", job.image, check_image(job.image), "registry.example/dtlaunch:1");
   if (!job.name_space.empty()) {
     check("--namespace", job.name_space, check_namespace(job.name_space), "training");
@@ -132,7 +135,8 @@ void take_names(const KubeWords& words, KubeJob& job) {
   for (const std::string& text : words.claims) {
     job.claims.push_back(parse_claim(text));
     if (paths.insert(job.claims.back().path).second) continue;
-    refuse("--pvc " + text, fmt::format("something else lies at {}", job.claims.back().path));
+    refuse("--pvc " + text, fmt::format("something else is mounted at {}", job.claims.back().path),
+           fmt::format("--pvc {}:/data2", job.claims.back().name));
   }
 }
 
@@ -140,9 +144,8 @@ void take_additions(const KubeWords& words, KubeJob& job) {
   job.pull_policy = words.pull_policy;
   job.deadline_s = words.deadline_s;
   for (const std::string& name : words.pull_secrets) {
-    const std::string wrong = std::ranges::count(job.pull_secrets, name) > 0
-                                  ? "it is given twice"
-                                  : check_object_name(name);
+    const std::string wrong =
+        std::ranges::count(job.pull_secrets, name) > 0 ? "given twice" : check_object_name(name);
     if (!wrong.empty()) {
       refuse("--image-pull-secret " + name, wrong, "--image-pull-secret registry-login");
     }
@@ -159,39 +162,44 @@ void take_additions(const KubeWords& words, KubeJob& job) {
 
 void take_resources(const KubeWords& words, KubeJob& job) {
   // There is no default that would be right: the scheduler of the cluster places pods by these.
-  if (!words.cpus) refuse("--cpus is missing", "each pod asks for whole CPUs", "--cpus 8");
+  if (!words.cpus) refuse("--cpus", "missing: each pod asks for whole CPUs", "--cpus 8");
   if (words.memory.empty()) {
-    refuse("--memory is missing", "each pod asks for memory, and gets no more", "--memory 16Gi");
+    refuse("--memory", "missing: each pod asks for memory, and gets no more", "--memory 16Gi");
   }
   job.cpus = *words.cpus;
   job.memory = words.memory;
   job.shared_memory = words.shared_memory;
   const auto bytes = parse_memory(job.memory), shared = parse_memory(job.shared_memory);
-  const auto check = [](const std::string& option, std::optional<double> amount) {
-    if (!amount) refuse(option, "it is no amount of memory", "16Gi, 512Mi, 8G");
-    if (*amount < kLeastMemory) refuse(option, "it is less than 64 MiB", "16Gi, 512Mi, 8G");
+  const auto check = [](const std::string& option, const std::string& text,
+                        std::optional<double> amount) {
+    const std::string hint = option + " 16Gi, 512Mi or 8G";
+    if (!amount) refuse(option + " " + text, "not an amount of memory", hint);
+    if (*amount < kLeastMemory) refuse(option + " " + text, "less than 64 MiB", hint);
   };
-  check("--memory " + job.memory, bytes);
-  check("--shm " + job.shared_memory, shared);
+  check("--memory", job.memory, bytes);
+  check("--shm", job.shared_memory, shared);
   // A memory volume counts as memory of the pod.
   if (*shared > *bytes) {
     refuse("--shm " + job.shared_memory,
            fmt::format("/dev/shm is of the pod's memory, which is {}", job.memory),
-           "less than --memory");
+           fmt::format("--shm {}", job.memory));
   }
 }
 
 // Options that say where or how dtlaunch starts. In pods Kubernetes does that.
 void refuse_what_pods_cannot(const CommandLine& line) {
-  if (line.action != Action::kRun) refuse("kube render", "the words behind it run no job");
+  if (line.action != Action::kRun) refuse("kube render", "the options after it do not start a job");
   if (line.programs.size() > 1 || !line.program_file.empty()) {
-    refuse("kube render", "there are several programs, and all pods run one");
+    refuse("kube render", "several programs are given, and all pods run the same one");
   }
   if (!line.job_file.empty()) {
-    refuse("-c " + line.job_file, "pods do not have that file", "kube render -c FILE ...");
+    refuse("-c " + line.job_file, "pods do not have that file",
+           fmt::format("dtlaunch kube render -c {} ...", one_shell_word(line.job_file)));
   }
-  const std::array<std::pair<bool, std::string>, 6> kOwn = {{
-      {!line.hosts.empty() || !line.hostfile.empty() || !line.discover.empty(), "a list of hosts"},
+  const std::array<std::pair<bool, std::string>, 8> kOwn = {{
+      {!line.hosts.empty(), "-hosts"},
+      {!line.hostfile.empty(), "-hostfile"},
+      {!line.discover.empty(), "--discover"},
       {line.placement.nodes || line.placement.node_range, "--nnodes"},
       {line.detach, "--detach"},
       {line.starting.push, "--push"},
@@ -201,19 +209,15 @@ void refuse_what_pods_cannot(const CommandLine& line) {
   for (const auto& [given, option] : kOwn) {
     if (!given) continue;
     refuse(option, "the pods are the hosts, and Kubernetes starts dtlaunch on them",
-           "--nodes N of kube render, and no hosts");
+           "dtlaunch kube render --nodes N ..., without it");
   }
-}
-
-bool is_in(const std::vector<std::string_view>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // The job file as words of dtlaunch's command line, without what the line itself says: the line
 // comes first.
 std::vector<std::string> words_of_file(const JobFile& file, const CommandLine& line, KubeJob& job) {
   const auto bad = [&](const std::string& what, const std::string& why) {
-    throw Error(Exit::kUsage, fmt::format("{}: {}", file.path, what), why, kHelp);
+    throw option_error(fmt::format("{}: {}", file.path, what), why, kHelp);
   };
   if (!file.programs.empty()) bad("[[programs]]", "all pods run one program");
   if (!file.hosts.empty()) bad("hosts.list", "the pods are the hosts");
@@ -223,7 +227,7 @@ std::vector<std::string> words_of_file(const JobFile& file, const CommandLine& l
   for (const GivenOption& option : file.options) {
     const std::string_view key = option.option->traits.key;
     if (std::find(kTaken.begin(), kTaken.end(), key) != kTaken.end()) continue;
-    if (is_in(line.given, option.option->names.back())) continue;
+    if (line.is_given(option.option->names.back())) continue;
     if (key.starts_with("hosts.")) bad(std::string(key), "the pods are the hosts");
     if (key == "scheduler" || key == "launcher")
       bad(std::string(key), "Kubernetes starts dtlaunch");
@@ -258,7 +262,8 @@ std::vector<std::string> words_of_file(const JobFile& file, const CommandLine& l
 template <typename T>
 std::optional<T> said_once(const std::string& option, const std::optional<T>& here,
                            const std::optional<T>& there, const std::optional<T>& file) {
-  if (here && there) refuse(option, "it is said before the program's options and among them");
+  if (here && there)
+    refuse(option, "given to kube render and again among the program's options", option + " once");
   return here ? here : there ? there : file;
 }
 
@@ -271,7 +276,7 @@ std::optional<SizeRange> nodes_of(const CommandLine& said) {
 void take_size(const KubeWords& words, const CommandLine& line, const BlockOptions* file,
                KubeJob& job) {
   const auto nodes = words.nodes ? words.nodes : file ? nodes_of(file->line) : std::nullopt;
-  if (!nodes) refuse("--nodes is missing", "how many pods are to run the job?", "--nodes 4");
+  if (!nodes) refuse("--nodes", "missing: it says how many pods run the job", "--nodes 4");
   job.nodes = *nodes;
   job.elastic = nodes->least != nodes->most;
   if (job.elastic && job.kind != KubeKind::kPyTorchJob) {
@@ -319,9 +324,7 @@ std::optional<JobFile> file_of(const KubeWords& words, const CommandLine& line) 
   return load_job_file("dtlaunch.toml");
 }
 
-}  // namespace
-
-KubeJob kube_job_of(const SubcommandOptions& options) {
+KubeJob job_of(const SubcommandOptions& options) {
   const KubeWords& words = options.kube;
   KubeJob job;
   take_names(words, job);
@@ -354,8 +357,8 @@ KubeJob kube_job_of(const SubcommandOptions& options) {
   job.arguments.insert(job.arguments.end(), options.words.begin(), options.words.end());
   if (line.programs[0].command.empty()) {
     if (!file || file->command.empty()) {
-      refuse("no program is given", "neither the command line nor a job file names one",
-             "the program behind the options, such as: python3 train.py");
+      refuse("kube render", "neither the command line nor a job file names a program",
+             "dtlaunch kube render ... python3 train.py");
     }
     job.arguments.insert(job.arguments.end(), file->command.begin(), file->command.end());
   }
@@ -364,6 +367,16 @@ KubeJob kube_job_of(const SubcommandOptions& options) {
                                       plural(job.cpus, "CPU"), plural(job.ranks_per_node, "rank")));
   }
   return job;
+}
+
+}  // namespace
+
+KubeJob kube_job_of(const SubcommandOptions& options) {
+  try {
+    return job_of(options);
+  } catch (const Error& error) {
+    throw as_typed(error, options.typed);
+  }
 }
 
 }  // namespace dtl

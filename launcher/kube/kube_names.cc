@@ -23,14 +23,14 @@ bool is_digit(char c) {
 }
 
 std::string check_characters(std::string_view name) {
-  if (name.empty()) return "it is empty";
+  if (name.empty()) return "is empty";
   for (const char c : name) {
     if (!is_small(c) && !is_digit(c) && c != '-') {
-      return fmt::format("'{}' is none of small letters, digits and '-'",
+      return fmt::format("has '{}', and may have lower-case letters, digits and '-'",
                          printable(std::string_view(&c, 1)));
     }
   }
-  if (name.front() == '-' || name.back() == '-') return "it begins or ends with '-'";
+  if (name.front() == '-' || name.back() == '-') return "begins or ends with '-'";
   return {};
 }
 
@@ -38,10 +38,10 @@ std::string check_characters(std::string_view name) {
 
 std::string check_label(const std::string& name, std::size_t longest_suffix) {
   if (const std::string wrong = check_characters(name); !wrong.empty()) return wrong;
-  if (!is_small(name.front())) return "it does not begin with a letter";
+  if (!is_small(name.front())) return "does not begin with a letter";
   // Otherwise the job would be created, and its pods refused.
   if (name.size() + longest_suffix > kLabelBytes) {
-    return fmt::format("it has {} characters, and {} is the most: its pods get up to {} more",
+    return fmt::format("has {} characters, and {} is the most: its pods get up to {} more",
                        name.size(), kLabelBytes - longest_suffix, longest_suffix);
   }
   return {};
@@ -49,13 +49,12 @@ std::string check_label(const std::string& name, std::size_t longest_suffix) {
 
 std::string check_namespace(const std::string& name) {
   if (const std::string wrong = check_characters(name); !wrong.empty()) return wrong;
-  if (name.size() > kLabelBytes) return fmt::format("it has more than {} characters", kLabelBytes);
+  if (name.size() > kLabelBytes) return fmt::format("has more than {} characters", kLabelBytes);
   return {};
 }
 
 std::string check_object_name(const std::string& name) {
-  if (name.size() > kObjectBytes)
-    return fmt::format("it has more than {} characters", kObjectBytes);
+  if (name.size() > kObjectBytes) return fmt::format("has more than {} characters", kObjectBytes);
   for (const std::string& label : split(name, '.')) {
     if (const std::string wrong = check_characters(label); !wrong.empty()) return wrong;
   }
@@ -64,10 +63,10 @@ std::string check_object_name(const std::string& name) {
 
 std::string check_label_key(const std::string& key) {
   const std::size_t slash = key.find('/');
-  if (slash == key.npos) return key.empty() ? "it is empty" : check_label_value(key);
+  if (slash == key.npos) return key.empty() ? "is empty" : check_label_value(key);
   const std::string prefix = key.substr(0, slash), name = key.substr(slash + 1);
   if (const std::string wrong = check_object_name(prefix); !wrong.empty()) {
-    return fmt::format("before '/' stands a domain name, and in '{}' {}", printable(prefix), wrong);
+    return fmt::format("has the domain name '{}' before '/', which {}", printable(prefix), wrong);
   }
   if (name.empty()) return "nothing follows '/'";
   return check_label_value(name);
@@ -75,16 +74,16 @@ std::string check_label_key(const std::string& key) {
 
 std::string check_label_value(const std::string& value) {
   if (value.empty()) return {};
-  if (value.size() > kLabelBytes) return fmt::format("it has more than {} characters", kLabelBytes);
+  if (value.size() > kLabelBytes) return fmt::format("has more than {} characters", kLabelBytes);
   const auto is_good = [](char c) { return is_small(c) || is_digit(c) || (c >= 'A' && c <= 'Z'); };
   for (const char c : value) {
     if (!is_good(c) && std::string_view("-_.").find(c) == std::string_view::npos) {
-      return fmt::format("'{}' is none of letters, digits, '-', '_' and '.'",
+      return fmt::format("has '{}', and may have letters, digits, '-', '_' and '.'",
                          printable(std::string_view(&c, 1)));
     }
   }
   if (!is_good(value.front()) || !is_good(value.back())) {
-    return "it does not begin and end with a letter or a digit";
+    return "does not begin and end with a letter or a digit";
   }
   return {};
 }
@@ -92,18 +91,18 @@ std::string check_label_value(const std::string& value) {
 std::string check_image(const std::string& image) {
   constexpr std::string_view kGood =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";
-  if (image.empty()) return "it is empty";
+  if (image.empty()) return "is empty";
   const std::size_t bad = image.find_first_not_of(kGood);
   if (bad != image.npos) {
-    return fmt::format("'{}' stands in no image's name",
+    return fmt::format("has '{}', which image names do not have",
                        printable(std::string_view(image).substr(bad, 1)));
   }
   if (!is_small(image.front()) && !is_digit(image.front()) &&
       !(image.front() >= 'A' && image.front() <= 'Z')) {
-    return "it does not begin with a letter or a digit";
+    return "does not begin with a letter or a digit";
   }
   if (std::string_view(".-/:@").find(image.back()) != std::string_view::npos) {
-    return fmt::format("it ends with '{}'", image.back());
+    return fmt::format("ends with '{}'", image.back());
   }
   return {};
 }

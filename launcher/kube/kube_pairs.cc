@@ -24,19 +24,18 @@ KubePairs parse_pairs(const std::string& option, const std::vector<std::string>&
   KubePairs pairs;
   for (const std::string& word : words) {
     const auto refuse_word = [&](const std::string& why, const std::string& hint) {
-      throw Error(Exit::kUsage, option + " " + printable(word), why, hint);
+      throw option_error(option + " " + printable(word), why, hint);
     };
     const std::size_t equals = word.find('=');
-    if (equals == word.npos) refuse_word("there is no '=' in it", option + " " + example);
+    if (equals == word.npos) refuse_word("'=' is missing", option + " " + example);
     std::string name = word.substr(0, equals), value = word.substr(equals + 1);
     if (const std::string wrong = check(name, value); !wrong.empty()) {
-      refuse_word(wrong, wrong.ends_with(name) || wrong.starts_with("dtlaunch")
-                             ? ""
-                             : option + " " + example);
+      const bool is_ours = wrong.ends_with(name) || wrong.starts_with("dtlaunch");
+      refuse_word(wrong, is_ours ? "the same command without it" : option + " " + example);
     }
     const bool twice =
         std::ranges::any_of(pairs, [&](const auto& pair) { return pair.first == name; });
-    if (twice) refuse_word(fmt::format("'{}' is given twice", name), "");
+    if (twice) refuse_word(fmt::format("'{}' is given twice", name), option + " " + example);
     pairs.emplace_back(std::move(name), std::move(value));
   }
   return pairs;
@@ -58,10 +57,10 @@ KubePairs parse_labels(const std::string& option, const std::vector<std::string>
   return parse_pairs(option, words, example, [](const std::string& key, const std::string& value) {
     std::string wrong = check_label_key(key);
     if (!wrong.empty())
-      return fmt::format("'{}' is not the key of a label: {}", printable(key), wrong);
+      return fmt::format("'{}' is not the key of a label: it {}", printable(key), wrong);
     wrong = check_label_value(value);
     if (!wrong.empty())
-      return fmt::format("'{}' is not the value of a label: {}", printable(value), wrong);
+      return fmt::format("'{}' is not the value of a label: it {}", printable(value), wrong);
     return std::string();
   });
 }

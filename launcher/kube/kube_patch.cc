@@ -24,9 +24,9 @@ constexpr std::size_t kMostPatchBytes = 1 << 20;  // a cluster takes no larger o
 constexpr const char* kExample = R"({"metadata": {"annotations": {"note": "text"}}})";
 
 [[noreturn]] void refuse_patch(const KubePatch& patch, const std::string& why,
-                               const std::string& hint = {}) {
+                               const std::string& hint = kExample) {
   const std::string place = patch.number > 0 ? fmt::format(", patch {}", patch.number) : "";
-  throw Error(Exit::kBadInput, fmt::format("--patch {}{}", patch.file, place), why, hint);
+  throw file_error(fmt::format("--patch {}{}", one_shell_word(patch.file), place), "", why, hint);
 }
 
 // A text of the patch that names its object; empty when the patch does not have it.
@@ -81,10 +81,11 @@ void apply_patch(const KubePatch& patch, const std::string& main_kind,
     const Object before = object;
     object.merge_patch(change);
     if (object != before) return;
-    refuse_patch(patch, "it changes nothing: the manifest already says this, or has no such field",
+    refuse_patch(patch,
+                 "changes nothing: the manifest already says this, or does not have the field",
                  "the same command without --patch, to see the manifest");
   }
-  refuse_patch(patch, "it fits no object of this manifest, which has " + titles(objects),
+  refuse_patch(patch, "fits none of the objects of this manifest, which has " + titles(objects),
                "kind and metadata.name of one of these");
 }
 
@@ -92,7 +93,8 @@ std::string text_of(const std::string& file) {
   try {
     return read_file(file, kMostPatchBytes);
   } catch (const Error& error) {
-    throw error.with_context("--patch");
+    throw file_error("--patch " + one_shell_word(file), "cannot read", error.reason(),
+                     error.hint());
   }
 }
 
@@ -102,14 +104,15 @@ Object parse_once(const std::string& file, const std::string& text) {
   const auto note = [&](int depth, Object::parse_event_t event, Object& value) {
     // What follows is done by recursion.
     if (depth > kMostDepth) {
-      throw Error(Exit::kBadInput, "--patch " + file, "it has too many levels");
+      throw file_error("--patch " + one_shell_word(file), "", "too many levels", kExample);
     }
     if (event == Object::parse_event_t::object_start) names.emplace_back();
     if (event == Object::parse_event_t::object_end) names.pop_back();
     if (event != Object::parse_event_t::key) return true;
     if (names.back().insert(value.get<std::string>()).second) return true;
-    throw Error(Exit::kBadInput, "--patch " + file,
-                fmt::format("an object has '{}' twice", printable(value.get<std::string>())));
+    throw file_error("--patch " + one_shell_word(file), "",
+                     fmt::format("an object has '{}' twice", printable(value.get<std::string>())),
+                     kExample);
   };
   return Object::parse(text, note);
 }
@@ -122,20 +125,21 @@ Object parse(const std::string& file, const std::string& text) {
     const std::string_view start = trim(text);
     const bool json = start.starts_with('{') || start.starts_with('[');
     if (!json) {
-      throw Error(Exit::kBadInput, "--patch " + file,
-                  "it is not JSON; Python's yaml makes that of YAML",
-                  fmt::format("python3 -c \"import json, sys, yaml; "
-                              "json.dump(list(yaml.safe_load_all(sys.stdin)), sys.stdout)\" <{} "
-                              ">patch.json",
-                              one_shell_word(file)));
+      throw file_error(
+          "--patch " + one_shell_word(file), "", "not JSON; Python's yaml converts YAML to it",
+          fmt::format("python3 -c \"import json, sys, yaml; "
+                      "json.dump(list(yaml.safe_load_all(sys.stdin)), sys.stdout)\" <{} "
+                      ">patch.json",
+                      one_shell_word(file)));
     }
     const std::size_t at = std::min(text.size(), error.byte > 0 ? error.byte - 1 : 0);
     const bool ends = trim(std::string_view(text).substr(at)).empty();
     const std::size_t shown = ends ? text.find_last_not_of(" \t\r\n") : at;
     const auto line =
         1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(shown), '\n');
-    throw Error(Exit::kBadInput, fmt::format("--patch {}:{}", file, line),
-                ends ? "it ends too early for JSON" : "from here on it is not JSON in UTF-8");
+    throw file_error("--patch " + file_place(one_shell_word(file), static_cast<std::size_t>(line)),
+                     "", ends ? "the JSON ends too early" : "not JSON in UTF-8 from here on",
+                     "python3 -m json.tool " + one_shell_word(file));
   }
 }
 
@@ -150,12 +154,12 @@ std::vector<KubePatch> load_patches(const std::string& file) {
     const Object& change = changes[i];
     patches.push_back({file, all.is_array() ? static_cast<int>(i) + 1 : 0, change.dump()});
     if (!change.is_object()) {
-      refuse_patch(patches.back(), "it is not an object with fields", kExample);
+      refuse_patch(patches.back(), "not an object with fields");
     }
     check_names(change, patches.back());
   }
   if (patches.empty()) {
-    throw Error(Exit::kBadInput, "--patch " + file, "there is nothing in it", kExample);
+    throw file_error("--patch " + one_shell_word(file), "", "the file is empty", kExample);
   }
   return patches;
 }

@@ -62,8 +62,10 @@ std::string scalar(const ordered_json& value, std::size_t indent) {
   const auto& text = value.get_ref<const std::string&>();
   const std::string quoted = value.dump();  // without control characters, DEL excepted
   if (printable(quoted) != quoted || text.find("\ufffd") != text.npos) {
-    throw Error(Exit::kUsage, fmt::format("cannot write '{}'", printable(text)),
-                "a manifest is text, and this holds bytes or marks that are none");
+    throw option_error(
+        "kube render",
+        fmt::format("'{}' has bytes that are not text, and a manifest is text", printable(text)),
+        "dtlaunch kube render --help");
   }
   if (is_plain(text)) return text;
   return is_script(text) ? script(text, indent) : quoted;

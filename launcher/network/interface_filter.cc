@@ -53,8 +53,8 @@ void clear_host_bits(NumericAddress& address, unsigned bits) {
 }
 
 [[noreturn]] void refuse(const std::string& text, const std::string& reason) {
-  throw Error(Exit::kUsage, fmt::format("--iface '{}'", text), reason,
-              "--iface eth1, --iface 10.0.0.0/24 or --iface ^docker0");
+  throw option_error("--iface " + one_shell_word(text), reason,
+                     "--iface eth1, --iface 10.0.0.0/24 or --iface ^docker0");
 }
 
 }  // namespace
@@ -66,13 +66,13 @@ InterfaceFilter::InterfaceFilter(const std::string& text) : text_(text) {
     std::string item(trim(piece));
     if (!item.empty() && item[0] == '^') {
       // "^a,^b" means the same as "^a,b". "a,^b" could mean two things.
-      if (!leaves_out_) refuse(text, "it names both what to use and what to leave out");
+      if (!leaves_out_) refuse(text, "names both what to use and what to leave out");
       item.erase(0, 1);
     }
     if (item.empty()) refuse(text, "a name is missing");
     // Any other word may be an interface's name. Only the agents know which names exist.
     if (is_cidr(item) && !parse_cidr(item)) {
-      refuse(text, fmt::format("'{}' is no network like 10.0.0.0/24 or fd00::/64", item));
+      refuse(text, fmt::format("'{}' is not a network like 10.0.0.0/24 or fd00::/64", item));
     }
     items_.push_back(std::move(item));
   }

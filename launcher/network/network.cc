@@ -58,20 +58,19 @@ void check_filter(const std::vector<ProbedNode>& nodes, const InterfaceFilter& f
     // iface= is in the hostfile, so this error is about one host and comes at once. --iface is
     // about all hosts, so its error collects them.
     if (!node.own.empty()) {
-      throw Error(Exit::kConfig,
-                  fmt::format("iface={} names nothing on {}", node.own.text(), node.name),
-                  fmt::format("it has {}", interfaces_text(node.nics)),
+      throw Error(Exit::kConfig, fmt::format("{}: iface={}", node.name, node.own.text()),
+                  fmt::format("matches no interface: it has {}", interfaces_text(node.nics)),
                   "another iface= in the hostfile, or none");
     }
     reason += fmt::format("\n  {} has {}", node.name, interfaces_text(node.nics));
   }
   if (reason.empty()) return;
   if (filter.empty()) {
-    throw Error(Exit::kConfig, "nodes without an address that others could reach", reason,
+    throw Error(Exit::kConfig, "these nodes have no address that others can reach", reason,
                 "ip address, there");
   }
-  throw Error(Exit::kConfig, fmt::format("--iface {} names nothing on these nodes", filter.text()),
-              reason, "another --iface, or none");
+  throw Error(Exit::kConfig, fmt::format("--iface {}: matches no interface", filter.text()), reason,
+              "the same command without --iface");
 }
 
 // Where the ranks of a single node meet: on lo, unless the user does not allow lo.
@@ -214,8 +213,8 @@ Error no_network(const std::vector<ProbedNode>& nodes, const InterfaceFilter& fi
     reason += fmt::format("\n  and {} more networks", shown - kMaxNetworksInMessage);
   }
   return Error(Exit::kConfig, attempted, reason,
-               filter.empty() ? "open the network between these hosts, or name one with --iface"
-                              : "without --iface");
+               filter.empty() ? "--iface NET, or open the network between these hosts"
+                              : "the same command without --iface");
 }
 
 }  // namespace dtl

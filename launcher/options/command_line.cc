@@ -55,20 +55,21 @@ void check_blocks(const std::vector<Block>& blocks) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     // -m MODULE is a whole program by itself.
     if (blocks[i].words.rest.empty() && !blocks[i].words.has("-m")) {
-      throw Error(Exit::kUsage,
-                  fmt::format("there is no program {} ':'", i == 0 ? "before" : "after"), "",
-                  "dtlaunch -n 1 a : -n 2 b");
+      throw option_error(":",
+                         fmt::format("a program is missing {} it", i == 0 ? "before" : "after"),
+                         "dtlaunch -n 1 a : -n 2 b");
     }
     for (const GivenOption& given : blocks[i].words.options) {
       // Options of the whole job belong before the first program. Behind a ":" a reader would take
       // them for options of that program.
       if (i == 0 || given.option->traits.scope == Scope::kProgram) continue;
       const bool names_programs = given.option->names.back() == "-configfile";
-      throw Error(
-          Exit::kUsage, fmt::format("option '{}' after ':'", given.option->names.back()),
-          names_programs ? "its file names all programs of the job" : "it is for the whole job",
-          names_programs ? "all programs in the file, or all on the command line"
-                         : "put it before the first program");
+      throw option_error(typed_form(given),
+                         names_programs ? "after ':', and its file names all programs of the job"
+                                        : "after ':', and it is for the whole job",
+                         names_programs ? typed_form(given) + " without a program"
+                                        : fmt::format("dtlaunch {} ..., before the first program",
+                                                      typed_form(given)));
     }
   }
 }
@@ -77,13 +78,12 @@ void check_blocks(const std::vector<Block>& blocks) {
 void check_file_block(const Block& block) {
   for (const GivenOption& given : block.words.options) {
     if (given.option->traits.scope == Scope::kProgram) continue;
-    const std::string name(given.option->names.back());
-    const bool names_programs = name == "-configfile";
-    throw Error(
-        Exit::kUsage, fmt::format("option '{}' in a file of programs", name),
+    const bool names_programs = given.option->names.back() == "-configfile";
+    throw option_error(
+        typed_form(given),
         names_programs ? "this file names all programs of the job" : "it is for the whole job",
         names_programs ? "all programs in one file"
-                       : "put it on the command line, beside -configfile");
+                       : fmt::format("dtlaunch {} -configfile FILE", typed_form(given)));
   }
 }
 
@@ -97,9 +97,9 @@ void check_rendezvous(const OptionWords& words, const CommandLine& line) {
                            !line.discover.empty() || !line.job_file.empty();
   if (!meets || names_hosts || !line.placement.node_range) return;
   const SizeRange& range = *line.placement.node_range;
-  throw Error(Exit::kUsage, fmt::format("--nnodes {}:{}", range.least, range.most),
-              "one dtlaunch starts the ranks of all nodes, and has to know them",
-              "-f FILE with the nodes, in one dtlaunch for all of them");
+  throw option_error(fmt::format("--nnodes {}:{}", range.least, range.most),
+                     "one dtlaunch starts the ranks of all nodes, and has to know them",
+                     "-f FILE with the nodes, in one dtlaunch for all of them");
 }
 
 // Open MPI's `-c 4` is a number of ranks, and no job file has a number for its name.
@@ -118,16 +118,16 @@ void take_placement_of_map(CommandLine& line) {
   if (!line.placement.ranks_per_node) line.placement.ranks_per_node = placement.ranks_per_node;
 }
 
+void refuse_both(const OptionWords& words, std::string_view one, std::string_view other) {
+  if (!words.has(one) || !words.has(other)) return;
+  throw option_error(std::string(one), fmt::format("{} names hosts as well", other),
+                     fmt::format("{} or {}, not both", one, other));
+}
+
 BlockOptions parse_options(const OptionWords& words) {
-  if (words.has("-hostfile") && words.has("-hosts")) {
-    throw Error(Exit::kUsage, "-hosts and -hostfile are both given", "name the hosts once");
-  }
-  if (words.has("--discover") && (words.has("-hostfile") || words.has("-hosts"))) {
-    throw Error(Exit::kUsage,
-                fmt::format("--discover and {} are both given",
-                            words.has("-hosts") ? "-hosts" : "-hostfile"),
-                "--discover lists all hosts", "one of the two");
-  }
+  refuse_both(words, "-hostfile", "-hosts");
+  refuse_both(words, "--discover", "-hosts");
+  refuse_both(words, "--discover", "-hostfile");
   BlockOptions block;
   option_table().apply(words.options, block, kHelp);
   take_count_from_c(block);
@@ -157,9 +157,7 @@ bool speaks_torchrun(const OptionWords& words) {
 
 // Whether the line says what this option would, by whatever spelling.
 bool is_said(const CommandLine& line, std::string_view option) {
-  const auto given = [&](std::string_view name) {
-    return std::find(line.given.begin(), line.given.end(), name) != line.given.end();
-  };
+  const auto given = [&](std::string_view name) { return line.is_given(name); };
   // The groups that come from one place as a whole; see add_options().
   if (option == "-hostfile" || option == "-hosts" || option == "--discover") {
     return given("-hostfile") || given("-hosts") || given("--discover");
@@ -179,9 +177,9 @@ void add_up_ranks(CommandLine& line) {
   }
   for (const ProgramLine& program : line.programs) {
     if (!program.rank_range) continue;
-    throw Error(Exit::kUsage,
-                fmt::format("-np {}:{}", program.rank_range->least, program.rank_range->most),
-                "with several programs each has a fixed number of ranks", "-np N for each of them");
+    throw option_error(
+        fmt::format("-np {}:{}", program.rank_range->least, program.rank_range->most),
+        "with several programs each has a fixed number of ranks", "-np N for each of them");
   }
   int ranks = 0;
   // As with mpirun, each of several programs without a number has one rank. A program alone without
@@ -190,11 +188,7 @@ void add_up_ranks(CommandLine& line) {
   line.placement.ranks = ranks;
 }
 
-}  // namespace
-
-CommandLine parse_command_line(const std::vector<std::string>& arguments,
-                               const Variables& environment) {
-  std::vector<Block> blocks = read_blocks(arguments);
+CommandLine parse_blocks(std::vector<Block>& blocks, const Variables& environment) {
   // Before the options are read, so variables go the same way as options. Each value is tried by
   // itself first: an error has to name the variable, not an option that nobody typed.
   add_environment(environment, blocks[0].words, [](const OptionWords& words) {
@@ -203,9 +197,7 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   check_blocks(blocks);
   BlockOptions first = parse_options(blocks[0].words);
   CommandLine line = std::move(first.line);
-  for (const GivenOption& given : blocks[0].words.options) {
-    line.given.push_back(given.option->names.back());
-  }
+  line.given = typed_options(blocks[0].words.options);
   line.as_torchrun = speaks_torchrun(blocks[0].words);
   check_rendezvous(blocks[0].words, line);
   // The last one that applies wins: --help beside anything else is help.
@@ -236,6 +228,23 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments,
   return line;
 }
 
+}  // namespace
+
+bool CommandLine::is_given(std::string_view canonical) const {
+  return std::any_of(given.begin(), given.end(),
+                     [&](const TypedOption& each) { return each.name == canonical; });
+}
+
+CommandLine parse_command_line(const std::vector<std::string>& arguments,
+                               const Variables& environment) {
+  std::vector<Block> blocks = read_blocks(arguments);
+  try {
+    return parse_blocks(blocks, environment);
+  } catch (const Error& error) {
+    throw as_typed(error, typed_options(blocks[0].words.options));
+  }
+}
+
 void add_options(CommandLine& line, const std::vector<GivenOption>& options) {
   std::vector<GivenOption> missing;
   for (const GivenOption& option : options) {
@@ -249,13 +258,16 @@ void add_options(CommandLine& line, const std::vector<GivenOption>& options) {
   line = std::move(block.line);
   if (!line.placement.ranks) line.placement.ranks = block.program.ranks;
   if (!line.placement.rank_range) line.placement.rank_range = block.program.rank_range;
+  const std::vector<TypedOption> added = typed_options(missing);
+  line.given.insert(line.given.end(), added.begin(), added.end());
 }
 
 void take_programs(CommandLine& line, std::vector<ProgramLine> programs) {
   // Which of the programs would get them is not clear.
   if (line.placement.ranks && programs.size() > 1) {
-    throw Error(Exit::kUsage, fmt::format("-np {}", *line.placement.ranks),
-                "there are several programs, and each has its own ranks", "leave it out");
+    throw option_error(fmt::format("-np {}", *line.placement.ranks),
+                       "there are several programs, and each has its own ranks",
+                       "the same command without it");
   }
   // A line without programs has one entry, which holds what was said about all of them.
   const ProgramLine all = line.programs[0];
@@ -275,8 +287,9 @@ void take_programs(CommandLine& line, std::vector<ProgramLine> programs) {
 
 void add_program_file(CommandLine& line, std::string_view text, const std::string& path) {
   if (line.programs.size() > 1 || !line.programs[0].command.empty()) {
-    throw Error(Exit::kUsage, fmt::format("-configfile {}", path),
-                "a program is given on the command line too", "one of the two");
+    throw as_typed(option_error("-configfile", "a program is given on the command line as well",
+                                fmt::format("dtlaunch -configfile {}", one_shell_word(path))),
+                   line.given);
   }
   line.programs.clear();
   for (const FileLine& each : read_program_lines(text, path)) {
@@ -295,15 +308,12 @@ void add_program_file(CommandLine& line, std::string_view text, const std::strin
       }
     } catch (const Error& error) {
       // The parser's errors know nothing of files, and their status is that of a typed mistake.
-      const std::string where = fmt::format("{}:{}", path, each.number);
-      if (error.reason().empty()) {
-        throw Error(Exit::kBadInput, where, error.attempted(), error.hint());
-      }
-      throw Error(Exit::kBadInput, where + ": " + error.attempted(), error.reason(), error.hint());
+      throw file_error(file_place(path, each.number), error.attempted(), error.reason(),
+                       error.hint());
     }
   }
   if (line.programs.empty()) {
-    throw Error(Exit::kBadInput, path + ":1", "the file names no program", "-n 2 python3 train.py");
+    throw file_error(file_place(path, 1), "", "the file names no program", "-n 2 python3 train.py");
   }
   add_up_ranks(line);
 }

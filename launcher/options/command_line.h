@@ -70,8 +70,10 @@ struct CommandLine {
   std::vector<std::string> notes;     // for -v: options of other launchers that mean nothing here
   int verbosity = 0;                  // 1: -v, 2: -vv
   bool as_torchrun = false;  // in torchrun's words: a script that cannot run by itself is python3's
-  // Into the table of options, so they live as long as the program.
-  std::vector<std::string_view> given;  // canonical names of options, the first program's included
+  // All options, those of the first program included, and then those of the job file that count.
+  std::vector<TypedOption> given;
+
+  bool is_given(std::string_view canonical) const;
   std::vector<ProgramLine> programs = {
       {}};  // at least one; the first without a command: none given
 };

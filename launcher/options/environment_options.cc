@@ -45,7 +45,7 @@ void check_place(const Said& said, const Variables& environment) {
   if (!said.words[0].starts_with("-launcher=pbs")) return;
   const bool in_job = std::any_of(environment.begin(), environment.end(),
                                   [](const auto& each) { return each.first == "PBS_NODEFILE"; });
-  if (!in_job) throw Error(Exit::kUsage, said.name, "this is no job of PBS");
+  if (!in_job) throw option_error(said.name, "this is not a job of PBS", "-launcher ssh");
 }
 
 std::vector<Said> read_variables(const Variables& environment) {
@@ -90,23 +90,23 @@ void add_environment(const Variables& environment, OptionWords& words,
       check_place(said, environment);
       const OptionWords own = read_option_words(option_table().options(), said.words, job_manner());
       for (const std::string& note : own.notes) words.notes.push_back(setting + ": " + note);
-      for (const GivenOption& given : own.options) {
+      for (GivenOption given : own.options) {
+        given.typed = setting;
         if (is_given(words, given.option->names.back())) continue;
         check({{given}, {}, {}});
         words.options.push_back(given);
-        words.notes.push_back(fmt::format("{} is taken for {}", setting, canonical_form(given)));
+        words.notes.push_back(fmt::format("{}: taken for {}", setting, canonical_form(given)));
       }
     } catch (const Error& error) {
       // Three words: "--mca KEY VALUE". A site sets many parameters for its MPI library; those that
       // are unknown here are only worth a line of -v.
       if (said.words.size() == 3 && find_mca_parameter(said.words[1]) == nullptr) {
-        words.notes.push_back(setting + " is left out: nothing here has such a parameter");
+        words.notes.push_back(setting + ": left out: dtlaunch has no such parameter");
         continue;
       }
       const std::string reason = error.reason().empty() ? error.attempted() : error.reason();
-      if (!said.of_site) throw Error(Exit::kUsage, setting, reason, error.hint());
-      words.warnings.push_back(
-          Error(Exit::kUsage, setting + " is left out", reason, error.hint()).what());
+      if (!said.of_site) throw option_error(setting, reason, error.hint());
+      words.warnings.push_back(option_error(setting + ": left out", reason, error.hint()).what());
     }
   }
 }

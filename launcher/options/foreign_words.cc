@@ -32,47 +32,50 @@ bool is_one_of(const std::string& word, std::string_view list) {
   return !word.empty() && std::find(words.begin(), words.end(), word) != words.end();
 }
 
+// typed: all of it, as the user typed it.
 void take_foreign(OptionReader& reader, const ForeignOption& option, const std::string& spelled,
-                  const std::string& value) {
+                  const std::string& value, const std::string& typed) {
   OptionWords& read = reader.so_far();
   read.foreign.push_back(spelled);
   // An option that has to be refused for what it asks may have values that ask for nothing, as
   // `-launcher-exec ssh`. The value may be a path, /usr/bin/ssh.
   const std::string last = to_lower(value.substr(value.rfind('/') + 1));
   if (is_one_of(last, option.devices)) {
-    throw Error(Exit::kUsage, fmt::format("option '{} {}'", spelled, value),
-                "dtlaunch runs jobs on CPUs",
-                fmt::format("{} N, or {} auto for a rank on each core", spelled, spelled));
+    throw option_error(typed, "dtlaunch runs jobs on CPUs",
+                       fmt::format("{} N, or {} auto for a rank on each core", spelled, spelled));
   }
   if (is_one_of(last, option.harmless)) {
-    read.notes.push_back(fmt::format("option '{} {}' is left out", spelled, value));
+    read.notes.push_back(fmt::format("{}: left out: it asks for nothing here", typed));
     return;
   }
   switch (option.kind) {
     case ForeignKind::kIgnored:
-      read.notes.push_back(fmt::format("option '{}' is left out: {}", spelled, option.text));
+      read.notes.push_back(fmt::format("{}: left out: {}", typed, option.text));
       return;
     case ForeignKind::kRefused:
-      throw Error(Exit::kUsage, fmt::format("option '{}'", spelled), std::string(option.text),
-                  std::string(option.hint));
+      throw option_error(typed, std::string(option.text), std::string(option.hint));
     case ForeignKind::kSame:
       reader.take(with_value(option.text, value));
       // Errors about the value name what the user typed, not our option.
-      if (!read.options.empty()) read.options.back().spelled = spelled;
+      if (read.options.empty()) return;
+      read.options.back().spelled = spelled;
+      read.options.back().typed = typed;
   }
 }
 
 const ForeignOption& mca_parameter(const std::string& spelled, const std::string& key) {
   if (const ForeignOption* option = find_mca_parameter(key)) return *option;
-  throw Error(Exit::kUsage, fmt::format("option '{} {}'", spelled, key),
-              "dtlaunch has nothing that this parameter of Open MPI could mean", "leave it out");
+  throw option_error(fmt::format("{} {}", spelled, one_shell_word(key)),
+                     "dtlaunch has nothing like this parameter of Open MPI",
+                     "the same command without it");
 }
 
 void read_foreign(OptionReader& reader, const std::string& spelled, const char* attached) {
   if (is_mca(spelled)) {
     const std::string key = reader.next_word(spelled, "KEY VALUE");
     const std::string value = reader.next_word(spelled, "a value for " + key);
-    take_foreign(reader, mca_parameter(spelled, key), spelled, value);
+    take_foreign(reader, mca_parameter(spelled, key), spelled, value,
+                 fmt::format("{} {} {}", spelled, one_shell_word(key), one_shell_word(value)));
     return;
   }
   const ForeignOption* option = find_foreign_option(spelled);
@@ -84,7 +87,7 @@ void read_foreign(OptionReader& reader, const std::string& spelled, const char* 
   if (is_glued) {
     const ForeignOption* plain = find_foreign_option(spelled.substr(0, number));
     if (plain != nullptr && plain->values == 1) {
-      take_foreign(reader, *plain, spelled.substr(0, number), spelled.substr(number));
+      take_foreign(reader, *plain, spelled.substr(0, number), spelled.substr(number), spelled);
       return;
     }
   }
@@ -95,7 +98,11 @@ void read_foreign(OptionReader& reader, const std::string& spelled, const char* 
   if (option->values > 0 && attached == nullptr && !left_out) {
     value = reader.next_word(spelled, "a value");
   }
-  take_foreign(reader, *option, spelled, value);
+  std::string typed = spelled;
+  if (attached != nullptr || (option->values > 0 && !left_out)) {
+    typed += (attached != nullptr ? "=" : " ") + one_shell_word(value);
+  }
+  take_foreign(reader, *option, spelled, value, typed);
 }
 
 }  // namespace

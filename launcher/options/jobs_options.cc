@@ -12,22 +12,25 @@
 namespace dtl {
 namespace {
 
-std::string take_job(const std::string& name, const std::vector<std::string>& words) {
-  const std::string help = subcommand_help_command(name);
+std::string take_job(const std::string& name, const SubcommandOptions& options) {
   if (!wants_job(name)) {
-    if (words.empty()) return {};
-    throw Error(Exit::kUsage, fmt::format("{}: unexpected '{}'", name, words[0]), "", help);
+    refuse_words(name, options);
+    return {};
   }
+  const std::vector<std::string>& words = options.words;
   if (words.size() != 1) {
-    throw Error(Exit::kUsage, fmt::format("{} takes one job, and {} are given", name, words.size()),
-                "dtlaunch ps shows their ids", help);
+    throw option_error(name,
+                       words.empty() ? "needs the id of a job"
+                                     : fmt::format("takes one job, and {} are given", words.size()),
+                       "dtlaunch ps");
   }
   // Ids are lower case hexadecimal; a user may paste one from elsewhere. Whether the beginning is
   // unique is known only after hosts have been asked.
   const std::string job = to_lower(words[0]);
   if (is_job_id_prefix(job)) return job;
-  throw Error(Exit::kUsage, fmt::format("'{}' is no job's id", words[0]),
-              "an id has 16 hexadecimal digits, of which the first few will do", "dtlaunch ps");
+  throw option_error(one_shell_word(words[0]),
+                     "not the id of a job (16 hexadecimal digits; the first few will do)",
+                     "dtlaunch ps");
 }
 
 }  // namespace
@@ -39,7 +42,7 @@ bool wants_job(const std::string& name) {
 JobsCommand parse_jobs_command(const std::string& name, const std::vector<std::string>& arguments) {
   JobsCommand command{parse_subcommand(name, arguments), {}, {}};
   if (command.help) return command;
-  command.job = take_job(name, command.words);
+  command.job = take_job(name, command);
   command.hosts = named_hosts(command);
   return command;
 }

@@ -44,12 +44,11 @@ AgentStart parse_agent_start(const std::string& text) {
     // A scheduler's name in the place of its starter's: "slurm" for srun. The hint has the right
     // word.
     if (scheduler->name != word) continue;
-    throw Error(Exit::kUsage, "-launcher " + text, "dtlaunch does not start its agents so",
-                fmt::format("-launcher {0}, the default in jobs of {1}",
-                            scheduler->starter->words[0].word, scheduler->title));
+    throw option_error("-launcher " + text, "a scheduler, not a way to start agents",
+                       fmt::format("-launcher {0}, the default in jobs of {1}",
+                                   scheduler->starter->words[0].word, scheduler->title));
   }
-  throw Error(Exit::kUsage, "-launcher " + text, "agents do not start so",
-              "-launcher " + known_ways());
+  throw option_error("-launcher " + text, "not a way to start agents", "-launcher " + known_ways());
 }
 
 int parse_notice_signal(const std::string& text) {
@@ -58,8 +57,8 @@ int parse_notice_signal(const std::string& text) {
   if (word == "usr1") return SIGUSR1;
   if (word == "usr2") return SIGUSR2;
   if (word == "none") return 0;
-  throw Error(Exit::kUsage, "--notice-signal " + text, "no notice comes by that signal",
-              "--notice-signal USR1, USR2 or none");
+  throw option_error("--notice-signal " + text, "not a signal for notices",
+                     "--notice-signal USR1, USR2 or none");
 }
 
 PortRange parse_port_range(const std::string& text) {
@@ -69,8 +68,8 @@ PortRange parse_port_range(const std::string& text) {
   const auto low = port(text.substr(0, middle));
   const auto high = middle == text.npos ? low : port(text.substr(middle + 1));
   if (!low || !high || *low >= *high) {
-    throw Error(Exit::kUsage, "--port-range " + text, "it is no range of TCP ports",
-                "--port-range 20000:20099");
+    throw option_error("--port-range " + text, "not a range of TCP ports (1 to 65535)",
+                       "--port-range 20000:20099");
   }
   return {static_cast<std::uint16_t>(*low), static_cast<std::uint16_t>(*high)};
 }
@@ -82,7 +81,7 @@ std::uint32_t parse_umask(const std::string& text) {
   // 01000 is a value that no mask has; it takes the way of the other errors below.
   const auto mask = octal ? static_cast<std::uint32_t>(std::stoul(text, nullptr, 8)) : 01000;
   if (mask > 0777) {
-    throw Error(Exit::kUsage, "--umask " + text, "not an octal number (0 to 777)", "--umask 022");
+    throw option_error("--umask " + text, "not an octal number (0 to 777)", "--umask 022");
   }
   return mask;
 }
@@ -93,12 +92,12 @@ std::string read_range(const std::string& text, SizeRange& range) {
   const auto most =
       colon == text.npos ? least : parse_integer(text.substr(colon + 1), 1, kMaxRanks);
   if (colon == text.npos && !least) {
-    return fmt::format("'{}' is no number from 1 to {}", text, kMaxRanks);
+    return fmt::format("not a whole number (1 to {})", kMaxRanks);
   }
   if (!least || !most) {
-    return fmt::format("'{}' is not MIN:MAX, two numbers from 1 to {}", text, kMaxRanks);
+    return fmt::format("not MIN:MAX, two whole numbers (1 to {})", kMaxRanks);
   }
-  if (*least > *most) return fmt::format("'{}' begins above its end", text);
+  if (*least > *most) return "the range begins above its end";
   // Only now: after an error the caller's range is as it was.
   range = {static_cast<int>(*least), static_cast<int>(*most)};
   return {};

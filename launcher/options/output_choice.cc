@@ -21,8 +21,8 @@ ColorMode color_mode(const std::string& text) {
   if (text.empty() || text == "auto") return ColorMode::kAuto;
   if (text == "always") return ColorMode::kAlways;
   if (text == "never") return ColorMode::kNever;
-  throw Error(Exit::kUsage, fmt::format("--color {}", text), "the word is unknown",
-              "--color auto, always or never");
+  throw option_error(fmt::format("--color {}", text), "unknown word",
+                     "--color auto, always or never");
 }
 
 // Ours are auto, block and skip; Open MPI 5 has an option of the same name, "tag,timestamp,dir=D".
@@ -43,9 +43,9 @@ OutputMode output_mode(OutputChoice& choice) {
     } else if (word.starts_with("dir=") && word.size() > 4) {
       choice.log_directory = word.substr(4);
     } else {
-      throw Error(Exit::kUsage, fmt::format("--output {}", choice.mode),
-                  fmt::format("the word '{}' is unknown", word),
-                  "--output auto, block or skip; of Open MPI's words tag, timestamp and dir=DIR");
+      throw option_error(
+          fmt::format("--output {}", choice.mode), fmt::format("unknown word '{}'", word),
+          "--output auto, block or skip; of Open MPI's words tag, timestamp and dir=DIR");
     }
   }
   return mode;
@@ -74,9 +74,9 @@ std::set<int> rank_set(const std::string& text) {
     const auto last =
         dash == std::string::npos ? first : parse_integer(part.substr(dash + 1), 0, kMaxRanks - 1);
     if (!first || !last || *last < *first) {
-      throw Error(Exit::kUsage, fmt::format("--only {}", text),
-                  fmt::format("'{}' is no rank and no range of ranks", part),
-                  "--only 0,3-5, or --only none");
+      throw option_error(fmt::format("--only {}", text),
+                         fmt::format("'{}' is neither a rank nor a range of ranks", part),
+                         "--only 0,3-5, or --only none");
     }
     for (auto rank = *first; rank <= *last; ++rank) ranks.insert(static_cast<int>(rank));
   }
@@ -98,7 +98,7 @@ ConsoleOptions console_options(OutputChoice choice, const std::string& directory
   options.label = label_of(choice);
   options.color = color_mode(choice.color);
   if (choice.fold && choice.no_fold) {
-    throw Error(Exit::kUsage, "--fold and --no-fold are both given", "", "one of the two");
+    throw option_error("--no-fold", "--fold is given as well", "--fold or --no-fold, not both");
   }
   // Neither: the console folds where it writes to a terminal.
   if (choice.fold || choice.no_fold) options.fold = choice.fold;
@@ -124,8 +124,8 @@ InputChoice input_choice(const OutputChoice& choice) {
   } else if (const auto rank = parse_integer(choice.input, 0, kMaxRanks - 1)) {
     input.rank = static_cast<int>(*rank);
   } else {
-    throw Error(Exit::kUsage, fmt::format("--stdin {}", choice.input),
-                "it names neither a rank nor all nor none", "--stdin 0");
+    throw option_error(fmt::format("--stdin {}", choice.input), "not a rank, all or none",
+                       "--stdin 0");
   }
   return input;
 }

@@ -72,8 +72,9 @@ class LineReader {
       if (escapes && (text_[at_] == '"' || text_[at_] == '\\')) c = take();
       text += c;
     }
-    throw Error(Exit::kBadInput, fmt::format("{}:{}", path_, opened),
-                fmt::format("the quote {} is not closed", quote));
+    throw file_error(file_place(path_, opened), "",
+                     fmt::format("the quote {} is not closed", quote),
+                     "man 1 dtlaunch, PROGRAM FILES");
   }
 
   // The word that is being read; begins one where there is none.

@@ -37,9 +37,8 @@ Target<B> seconds(double low, double high = kMaxSeconds) {
   return {Takes::kValue,
           [low, high](B& block, const std::string& text, const Option&) -> std::string {
             double value = 0;
-            if (!read_real(text, low, high, value).empty()) {
-              return fmt::format("'{}' is no number of seconds from {} to {}", text, low, high);
-            }
+            std::string wrong = read_real(text, low, high, value);
+            if (!wrong.empty()) return wrong;
             place<Members...>(block) = std::chrono::milliseconds(std::llround(value * 1000));
             return {};
           }};
@@ -48,7 +47,7 @@ Target<B> seconds(double low, double high = kMaxSeconds) {
 // The shell runs it later; whether its program may be run at all is checked in launcher/request.
 Target<B> shell_command() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
-            if (trim(text).empty()) return "an empty command does not hear of anything";
+            if (trim(text).empty()) return "the command is empty";
             block.line.reporting.on_event = text;
             return {};
           }};
@@ -63,9 +62,9 @@ bool is_ascii_word(unsigned char sign) {
 void check_tag(const std::string& name) {
   constexpr std::string_view kSigns = "._:/@+=-";
   const auto refuse = [](const std::string& reason) {
-    throw Error(Exit::kUsage, "--tag", reason, "--tag nightly,run=7");
+    throw option_error("--tag", reason, "--tag nightly,run=7");
   };
-  if (name.empty()) refuse("there is no name before or after a comma");
+  if (name.empty()) refuse("a name is missing before or after a comma");
   if (name.size() > kMaxTagBytes) {
     refuse(fmt::format("'{}' has {} characters; a tag has up to {}", printable(name), name.size(),
                        kMaxTagBytes));
@@ -75,7 +74,7 @@ void check_tag(const std::string& name) {
         return is_ascii_word(sign) || kSigns.find(sign) != kSigns.npos;
       });
   if (fits) return;
-  refuse(fmt::format("'{}' is not a tag: a-z, A-Z, 0-9 and \"{}\", a letter or digit first",
+  refuse(fmt::format("'{}' is not a tag (letters, digits and {}; a letter or digit first)",
                      printable(name), kSigns));
 }
 

@@ -62,7 +62,7 @@ Target<B> ranks() {
 
 Target<B> hosts_by_command() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
-            if (trim(text).empty()) return "an empty command lists no host";
+            if (trim(text).empty()) return "the command is empty";
             block.line.discover = text;
             return {};
           }};
@@ -88,7 +88,8 @@ Target<B> variable() {
 Target<B> exported() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
             const std::string name = text.substr(0, text.find('='));
-            if (!is_variable_name(name)) return fmt::format("'{}' is no name of a variable", name);
+            if (!is_variable_name(name))
+              return fmt::format("'{}' is not the name of a variable", printable(name));
             if (name == text) {
               block.program.passed.push_back(text);
             } else {
@@ -105,7 +106,7 @@ Target<B> inherit(const std::string& how) {
   return {list ? Takes::kValue : Takes::kNothing,
           [how, list](B& block, const std::string& names, const Option&) -> std::string {
             const auto said = parse_inheritance(list ? "list:" + names : how);
-            if (!said) return fmt::format("'{}' is no list of names", names);
+            if (!said) return "not a list of names";
             place<Members...>(block) = said;
             return {};
           }};

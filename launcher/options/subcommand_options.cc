@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "launcher/options/foreign_words.h"
@@ -33,9 +34,8 @@ constexpr int kMostPodRestarts = 1000;
 Target<Sub> look_for() {
   return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) -> std::string {
             double value = 0;
-            if (!read_real(text, 0, kMostLookFor, value).empty()) {
-              return fmt::format("'{}' is no number of seconds from 0 to {}", text, kMostLookFor);
-            }
+            std::string wrong = read_real(text, 0, kMostLookFor, value);
+            if (!wrong.empty()) return wrong;
             options.reconnect = std::chrono::milliseconds(std::llround(value * 1000));
             return {};
           }};
@@ -81,7 +81,7 @@ Row reconnect_row() {
 Target<Sub> signal() {
   return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) -> std::string {
             const auto number = signal_by_name(text);
-            if (!number) return fmt::format("there is no signal '{}'", text);
+            if (!number) return "not a signal (TERM, SIGUSR1, or 1 to 64)";
             options.signal = *number;
             return {};
           }};
@@ -92,7 +92,7 @@ Target<Sub> idle_hours() {
             double hours = 0;
             // 0 hours would end the holder before the first launch.
             if (!read_real(text, 0, kMostIdleHours, hours).empty() || hours == 0) {
-              return fmt::format("'{}' is no number of hours", text);
+              return fmt::format("not a number of hours (more than 0, up to {})", kMostIdleHours);
             }
             options.idle = std::chrono::seconds(std::llround(hours * 3600));
             return std::string();
@@ -261,6 +261,7 @@ SubcommandOptions parse_subcommand(const std::string& name,
   SubcommandOptions options;
   table.apply(words.options, options, help);
   options.words = std::move(words.rest);
+  options.typed = typed_options(words.options);
   return options;
 }
 
@@ -268,13 +269,15 @@ std::string subcommand_help_command(const std::string& name) {
   return fmt::format("dtlaunch {} --help", name);
 }
 
-bool names_hosts(const SubcommandOptions& options) {
-  return !options.hostfile.empty() || !options.host_list.empty();
+void refuse_words(const std::string& name, const SubcommandOptions& options) {
+  if (options.words.empty()) return;
+  throw option_error(one_shell_word(options.words[0]), fmt::format("{} takes options only", name),
+                     subcommand_help_command(name));
 }
 
-std::vector<Host> named_hosts(const SubcommandOptions& options) {
+std::vector<Host> hosts_of(const SubcommandOptions& options) {
   if (!options.hostfile.empty() && !options.host_list.empty()) {
-    throw Error(Exit::kUsage, "-hosts and -hostfile are both given", "name the hosts once");
+    throw option_error("-hostfile", "-hosts names hosts as well", "-hostfile or -hosts, not both");
   }
   if (!options.host_list.empty()) return parse_host_option(options.host_list);
   if (!options.hostfile.empty()) {
@@ -285,6 +288,14 @@ std::vector<Host> named_hosts(const SubcommandOptions& options) {
   Host local;
   local.name = "localhost";
   return {local};
+}
+
+std::vector<Host> named_hosts(const SubcommandOptions& options) {
+  try {
+    return hosts_of(options);
+  } catch (const Error& error) {
+    throw as_typed(error, options.typed);
+  }
 }
 
 std::optional<int> signal_by_name(std::string_view text) {

@@ -48,6 +48,7 @@ struct SubcommandOptions {
   KubeWords kube;
 
   std::vector<std::string> words;  // what is not an option
+  std::vector<TypedOption> typed;  // the options as they were given, for messages
 
   bool names_hosts() const { return !hostfile.empty() || !host_list.empty(); }
 };
@@ -64,7 +65,8 @@ SubcommandOptions parse_subcommand(const std::string& name,
 // "dtlaunch NAME --help", the command to try.
 std::string subcommand_help_command(const std::string& name);
 
-bool names_hosts(const SubcommandOptions& options);
+// For a subcommand `name` that takes options only. Throws Error(kUsage).
+void refuse_words(const std::string& name, const SubcommandOptions& options);
 
 // The hosts of -f FILE or -hosts LIST, of which at most one may be given; this machine when neither
 // is. Throws Error(kUsage) and Error(kBadInput).

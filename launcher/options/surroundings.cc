@@ -31,11 +31,13 @@ Surroundings current_surroundings() {
   std::error_code failed;
   around.working_directory = std::filesystem::current_path(failed).string();
   if (failed) {
-    throw Error(Exit::kOs, "cannot tell the working directory", failed.message(), "-wdir DIR");
+    throw Error(Exit::kOs, "working directory: cannot read its name", failed.message(),
+                "cd; dtlaunch ...");
   }
   // Not argv[0]: that is whatever the caller says. dtagent and dttrain lie beside the real file.
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (failed) throw Error(Exit::kOs, "cannot tell where dtlaunch lies", failed.message());
+  if (failed)
+    throw Error(Exit::kOs, "/proc/self/exe: cannot read", failed.message(), "ls -l /proc/self/exe");
   around.program_directory = self.parent_path().string();
   around.umask = own_umask();
   around.has_token = find_variable(around.environment, "DTL_TOKEN") != nullptr ||

@@ -59,13 +59,13 @@ std::string first_word(std::string_view text) {
 void check_trusted(const std::string& path, const struct stat& status, const std::string& kind) {
   const uid_t owner = least_trusted_owner(path, status.st_uid);
   if (!is_trusted(owner)) {
-    throw Error(Exit::kBadInput, path,
-                fmt::format("this {} belongs to another user ({})", kind, owner),
-                "read it, then use a copy of your own");
+    throw file_error(printable(path), "",
+                     fmt::format("this {} belongs to another user ({})", kind, owner),
+                     fmt::format("cat {0}; cp {0} FILE, and that file", one_shell_word(path)));
   }
   if ((status.st_mode & S_IWOTH) != 0) {
-    throw Error(Exit::kBadInput, path, fmt::format("everybody may write this {}", kind),
-                "chmod o-w " + path);
+    throw file_error(printable(path), "", fmt::format("everybody may write this {}", kind),
+                     "chmod o-w " + one_shell_word(path));
   }
 }
 
@@ -81,10 +81,11 @@ void check_folders_above(const std::string& path, const std::string& kind) {
       struct stat status {};
       if (::stat(folder.c_str(), &status) != 0 || (status.st_mode & S_IWOTH) == 0) continue;
       if ((status.st_mode & S_ISVTX) != 0) continue;
-      throw Error(Exit::kBadInput, path,
-                  fmt::format("everybody may replace this {}, as everybody may write the folder {}",
-                              kind, folder.string()),
-                  "chmod o-w " + folder.string());
+      throw file_error(
+          printable(path), "",
+          fmt::format("everybody may replace this {}, as everybody may write the folder {}", kind,
+                      folder.string()),
+          "chmod o-w " + one_shell_word(folder.string()));
     }
   }
 }

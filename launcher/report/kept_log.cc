@@ -24,8 +24,10 @@ constexpr std::size_t kMaxHeaderBytes = 40;
 constexpr std::size_t kMaxEntryBytes = 16 << 20;  // a failure card is far smaller
 
 [[noreturn]] void no_log(std::string_view header) {
-  throw Error(Exit::kBadInput, "cannot read the kept output",
-              fmt::format("'{}' is no header of an entry", header.substr(0, kMaxHeaderBytes)));
+  throw file_error("kept output", "cannot read",
+                   fmt::format("'{}' is not the header of an entry",
+                               printable(header.substr(0, kMaxHeaderBytes))),
+                   "dtlaunch ps");
 }
 
 // The numbers of a header: "o3 120" -> 3 and 120, "s 40" -> 0 and 40.
@@ -94,7 +96,7 @@ std::optional<LogEntry> LogReader::next() {
 KeptLog::KeptLog(std::string folder, std::int64_t max_bytes)
     : path_(std::move(folder) + "/" + kKeptLog), max_bytes_(max_bytes) {
   open();
-  if (!file_.valid()) throw system_error("cannot keep output in " + path_, Exit::kCannotWrite);
+  if (!file_.valid()) throw system_error(path_ + ": cannot keep output", Exit::kCannotWrite);
 }
 
 void KeptLog::open() {

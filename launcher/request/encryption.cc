@@ -18,8 +18,8 @@ void encrypt(Request& request, std::vector<std::string>& notices) {
   Variables& set = request.environment.set;
   for (const auto& [name, value] : set) {
     if (name != kEncryptVariable || value == "1") continue;
-    throw Error(Exit::kUsage, "--encrypt", fmt::format("{}={} is set, too", name, value),
-                "one of the two");
+    throw option_error("--encrypt", fmt::format("{}={} is set as well", name, value),
+                       fmt::format("--encrypt, without {}", name));
   }
   set.emplace_back(kEncryptVariable, "1");
   for (const Program& program : request.programs) {

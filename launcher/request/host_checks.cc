@@ -28,8 +28,8 @@ void check_interfaces(const Request& request) {
       // The error would name --iface; it has to name the line of the hostfile.
       const InterfaceFilter own(host.interface);
     } catch (const Error& error) {
-      throw Error(Exit::kBadInput, fmt::format("{}: iface={}", host.where, host.interface),
-                  error.reason(), "iface=eth1, iface=10.0.0.0/24 or iface=^docker0");
+      throw file_error(host.where, "iface=" + host.interface, error.reason(),
+                       "iface=eth1, iface=10.0.0.0/24 or iface=^docker0");
     }
   }
 }

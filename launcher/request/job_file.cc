@@ -18,10 +18,12 @@ namespace dtl {
 namespace {
 
 constexpr std::int64_t kMaxThreads = 65535;
+constexpr const char* kManual = "man 5 dtlaunch.toml";
 
 Error bad_value(const TomlFile& file, const std::string& key, std::string reason,
                 std::string hint = {}) {
-  return Error(Exit::kBadInput, file.where(key), std::move(reason), std::move(hint));
+  return file_error(file.where(key), file.shown(key), std::move(reason),
+                    hint.empty() ? kManual : std::move(hint));
 }
 
 // TOML's integers have 64 bits, so a number is bounded before it becomes an int.
@@ -30,8 +32,9 @@ std::optional<int> count(TomlFile& file, const std::string& key, std::int64_t hi
   const auto value = file.integer(key);
   if (!value) return std::nullopt;
   if (*value < lowest || *value > highest) {
-    throw bad_value(file, key, fmt::format("'{}' is {}", key, *value),
-                    fmt::format("a number from {} to {}", lowest, highest));
+    throw bad_value(
+        file, key, fmt::format("not a whole number ({} to {})", lowest, highest),
+        fmt::format("{} = {}", key.substr(key.rfind('.') + 1), *value < lowest ? lowest : highest));
   }
   return static_cast<int>(*value);
 }
@@ -39,7 +42,7 @@ std::optional<int> count(TomlFile& file, const std::string& key, std::int64_t hi
 std::optional<std::string> text(TomlFile& file, const std::string& key) {
   // An empty string is a mistake: whoever wants the default leaves the key out.
   auto value = file.string(key);
-  if (value && value->empty()) throw bad_value(file, key, fmt::format("'{}' is empty", key));
+  if (value && value->empty()) throw bad_value(file, key, "the value is empty");
   return value;
 }
 
@@ -56,8 +59,7 @@ std::optional<Inheritance> inheritance(TomlFile& file, const std::string& key) {
   const auto value = text(file, key);
   if (!value) return std::nullopt;
   auto said = parse_inheritance(*value);
-  if (!said)
-    throw bad_value(file, key, fmt::format("'{}' is '{}'", key, *value), "all, none or list:A,B");
+  if (!said) throw bad_value(file, key, "not all, none or list:A,B", key + " = \"list:A,B\"");
   return said;
 }
 
@@ -65,7 +67,8 @@ Variables variables(TomlFile& file, const std::string& key) {
   Variables set = file.table(key);
   for (const auto& [name, value] : set) {
     if (is_variable_name(name)) continue;
-    throw bad_value(file, key, fmt::format("'{}' is not the name of a variable", name));
+    throw bad_value(file, key, fmt::format("'{}' is not the name of a variable", printable(name)),
+                    "NAME = \"VALUE\"");
   }
   return set;
 }
@@ -78,7 +81,9 @@ std::vector<ProgramLine> programs(TomlFile& file, const std::string& path) {
     const std::string prefix = fmt::format("programs.{}.", i);
     ProgramLine& line = lines.emplace_back();
     const auto program = text(file, prefix + "program");
-    if (!program) throw bad_value(file, fmt::format("programs.{}", i), "it names no program");
+    if (!program)
+      throw bad_value(file, fmt::format("programs.{}", i), "it names no program",
+                      "program = \"python3\"");
     line.command = {*program};
     const auto arguments = file.strings(prefix + "arguments").value_or(std::vector<std::string>{});
     line.command.insert(line.command.end(), arguments.begin(), arguments.end());
@@ -91,10 +96,11 @@ std::vector<ProgramLine> programs(TomlFile& file, const std::string& path) {
 }
 
 std::vector<Host> host_list(TomlFile& file) {
+  constexpr const char* kSomeHosts = "hosts.list = [\"node01\", \"node02:2\"]";
   const auto items = file.strings("hosts.list");
   if (!items) return {};
   const std::string where = file.where("hosts.list");
-  if (items->empty()) throw bad_value(file, "hosts.list", "the list names no host");
+  if (items->empty()) throw bad_value(file, "hosts.list", "the list names no host", kSomeHosts);
   try {
     // An item may be anything that -hosts takes: "n[01-04]", "a:2".
     std::vector<Host> hosts = parse_host_option(join(*items, ","));
@@ -102,8 +108,8 @@ std::vector<Host> host_list(TomlFile& file) {
     return hosts;
   } catch (const Error& error) {
     // The column and the example of -hosts mean nothing here; the reason quotes the text.
-    const std::string hint = error.hint().starts_with('-') ? "" : error.hint();
-    throw Error(Exit::kBadInput, where + ": hosts.list", error.reason(), hint);
+    const bool says = !error.hint().empty() && !error.hint().starts_with('-');
+    throw bad_value(file, "hosts.list", error.reason(), says ? error.hint() : kSomeHosts);
   }
 }
 
@@ -117,7 +123,8 @@ std::vector<std::string> trainer_flags(TomlFile& file) {
                           "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                           "0123456789_-") == std::string::npos;
     if (!good || key.empty() || key[0] == '-') {
-      throw bad_value(file, "trainer", fmt::format("'{}' is not the name of a setting", key),
+      throw bad_value(file, "trainer",
+                      fmt::format("'{}' is not the name of a setting", printable(key)),
                       "max_steps = 100");
     }
     // dttrain's flags are off unless given.
@@ -169,14 +176,14 @@ void read_options(TomlFile& file, JobFile& job) {
     if (option.traits.key.empty()) continue;
     const std::string key(option.traits.key);
     const auto value = value_of(file, option, job.path);
-    if (value) job.options.push_back({&option, *value, key, file.where(key)});
+    if (value) job.options.push_back({&option, *value, key, file.where(key), file.shown(key)});
   }
   // Applied here as well, so that all values are checked: also those that the command line
   // overrides.
-  option_table().apply(job.options, job.said, "");
+  option_table().apply(job.options, job.said, kManual);
   if ((job.said.program.ranks || job.said.program.rank_range) && !job.programs.empty()) {
     throw bad_value(file, "ranks", "each of [[programs]] has its own ranks",
-                    "ranks below [[programs]]");
+                    "ranks = N in each of [[programs]]");
   }
 }
 
@@ -205,7 +212,12 @@ std::vector<std::string> command(TomlFile& file) {
 }  // namespace
 
 JobFile load_job_file(const std::string& path) {
-  return parse_job_file(read_trusted_file(path, kMaxTomlBytes, "job file"), path);
+  try {
+    return parse_job_file(read_trusted_file(path, kMaxTomlBytes, "job file"), path);
+  } catch (const Error& error) {
+    throw error.hint().empty() ? Error(error.status(), error.attempted(), error.reason(), kManual)
+                               : error;
+  }
 }
 
 JobFile parse_job_file(const std::string& toml, const std::string& path) {
@@ -223,12 +235,11 @@ JobFile parse_job_file(const std::string& toml, const std::string& path) {
   job.hosts = host_list(file);
   read_options(file, job);
   if (!job.said.line.hostfile.empty() && !job.hosts.empty()) {
-    throw bad_value(file, "hosts.list", "hosts.file and hosts.list both name hosts",
-                    "one of the two");
+    throw bad_value(file, "hosts.list", "hosts.file names hosts as well",
+                    "hosts.list or hosts.file, not both");
   }
   if (!job.said.line.discover.empty() && (!job.said.line.hostfile.empty() || !job.hosts.empty())) {
-    throw bad_value(file, "hosts.discover", "its command lists the hosts, and so does the file",
-                    "one of the two");
+    throw bad_value(file, "hosts.discover", "the file names hosts as well", "hosts.discover alone");
   }
   job.pin = file.boolean("pinning.enabled").value_or(true);
   job.threads = count(file, "pinning.threads", kMaxThreads);

@@ -29,22 +29,18 @@
 namespace dtl {
 namespace {
 
-// "job.toml:3" if it is the job file that names the hostfile; empty: the command line does.
-std::string place_of_hostfile(const CommandLine& line, const std::optional<JobFile>& file) {
-  const auto& given = line.given;
-  if (!file || std::find(given.begin(), given.end(), "-hostfile") != given.end()) return {};
-  for (const GivenOption& option : file->options) {
-    if (option.option->names.back() == "-hostfile") return option.place;
-  }
-  return {};
-}
-
+// A hostfile that the job file names is reported where it is named, with the path written there.
 std::string read_hostfile(const CommandLine& line, const std::optional<JobFile>& file) {
   try {
     return read_trusted_file(line.hostfile, kMaxHostfileBytes, "hostfile");
   } catch (const Error& error) {
-    const std::string place = place_of_hostfile(line, file);
-    throw place.empty() ? error : error.with_context(place);
+    if (!file || file->said.line.hostfile != line.hostfile) throw;
+    for (const TypedOption& option : line.given) {
+      if (option.name != "-hostfile" || !option.typed.starts_with(file->path + ":")) continue;
+      const bool unread = error.attempted().ends_with(": cannot read");
+      throw file_error(option.typed, unread ? "cannot read" : "", error.reason(), error.hint());
+    }
+    throw;
   }
 }
 
@@ -68,10 +64,10 @@ std::string absolute(const std::string& path, const std::string& directory) {
 void keep_first_hosts(std::vector<Host>& hosts, int nodes) {
   const std::size_t offered = std::max<std::size_t>(hosts.size(), 1);  // none: this machine
   if (static_cast<std::size_t>(nodes) > offered) {
-    throw Error(
-        Exit::kUsage, fmt::format("--nnodes {}", nodes),
+    throw option_error(
+        fmt::format("--nnodes {}", nodes),
         fmt::format("there {} only {}", offered == 1 ? "is" : "are", plural(offered, "host")),
-        "-f FILE with more hosts");
+        fmt::format("--nnodes {}, or -f FILE with more hosts", offered));
   }
   if (!hosts.empty()) hosts.resize(static_cast<std::size_t>(nodes));
 }
@@ -101,12 +97,12 @@ void check_elastic(const CommandLine& line) {
                                                 line.placement.rank_range->most)
                                   : "--discover";
   const auto refuse = [&](const std::string& reason, const std::string& hint) {
-    throw Error(Exit::kUsage, sized, reason, hint);
+    throw option_error(sized, reason, hint);
   };
   if (line.placement.node_range && line.placement.rank_range) {
     refuse(fmt::format("-np {}:{} bounds the ranks, and this the hosts",
                        line.placement.rank_range->least, line.placement.rank_range->most),
-           "one of the two");
+           sized + " alone");
   }
   if (line.placement.ranks && line.programs.size() == 1) {
     refuse(fmt::format("-np {} fixes the number of ranks", *line.placement.ranks),
@@ -118,7 +114,7 @@ void check_elastic(const CommandLine& line) {
   }
   if (line.programs.size() > 1) refuse("each of several programs has its own ranks", "-np N");
   if (!line.placement.rank_map.empty())
-    refuse("-rankmap says the host of each rank", "without -rankmap");
+    refuse("-rankmap says the host of each rank", "the same command without -rankmap");
 }
 
 // Whether the job's size may change, and within which bounds.
@@ -186,8 +182,8 @@ Inheritance global_inheritance(const std::optional<Inheritance>& said,
   if (hydra == nullptr) hydra = find_variable(environment, "I_MPI_HYDRA_ENV");
   if (hydra == nullptr) return {};
   if (const auto theirs = parse_inheritance(*hydra)) return *theirs;
-  throw Error(Exit::kUsage, fmt::format("HYDRA_ENV={}", *hydra),
-              "it says neither all nor none nor which", "HYDRA_ENV=list:A,B");
+  throw option_error(fmt::format("HYDRA_ENV={}", *hydra), "not all, none or list:A,B",
+                     "HYDRA_ENV=list:A,B");
 }
 
 // -envnone and the like, and -x NAME, of each program.
@@ -204,7 +200,7 @@ void inherit_for_programs(const CommandLine& line, const Surroundings& around,
       const std::string* value = find_variable(around.environment, name);
       if (value == nullptr) {
         settings.notices.push_back(
-            fmt::format("-x {}: there is no such variable here, so ranks get none", name));
+            fmt::format("-x {}: not set here, so the ranks do not get it", name));
         continue;
       }
       programs[i].set.emplace_back(name, *value);
@@ -229,8 +225,7 @@ void leave_this_host_out(std::vector<Host>& hosts) {
            host.name.substr(0, host.name.find('.')) == prefix;
   });
   if (!hosts.empty()) return;
-  throw Error(Exit::kUsage, "-skip-launch-node", "there is no other host",
-              "-f FILE with more hosts");
+  throw option_error("-skip-launch-node", "no other host is named", "-f FILE with more hosts");
 }
 
 template <typename T>
@@ -256,15 +251,19 @@ std::vector<Host> take_spares(std::optional<SizeRange> host_range, Request& requ
   std::vector<Host> spares;
   if (kept) {
     if (request.max_restarts() == 0 && !request.elastic) {
-      throw Error(Exit::kUsage, fmt::format("--spares {}", *kept),
-                  "without restarts no spare host is ever used", "--max-restarts 3");
+      throw option_error(fmt::format("--spares {}", *kept),
+                         "spare hosts are used only after a restart",
+                         fmt::format("--spares {} --max-restarts 3", *kept));
     }
     const auto held = static_cast<std::size_t>(*kept);
     if (held >= request.hosts.size() && held > 0) {
-      throw Error(Exit::kUsage, fmt::format("--spares {}", *kept),
-                  fmt::format("there are {} in all",
-                              plural(static_cast<std::int64_t>(request.hosts.size()), "host")),
-                  "more hosts, or fewer spares");
+      throw option_error(
+          fmt::format("--spares {}", *kept),
+          fmt::format("there are {} in all",
+                      plural(static_cast<std::int64_t>(request.hosts.size()), "host")),
+          request.hosts.size() < 2
+              ? "-f FILE with more hosts"
+              : fmt::format("--spares {}, or -f FILE with more hosts", request.hosts.size() - 1));
     }
     spares.assign(request.hosts.end() - *kept, request.hosts.end());
     request.hosts.resize(request.hosts.size() - held);
@@ -299,6 +298,7 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   request.restarts = line.restarts;
   request.reporting = line.reporting;
   settings.starting = line.starting;
+  settings.typed = line.given;
   Variables& inherited = request.environment.inherited;
   inherited =
       inherited_by(global_inheritance(line.inheritance, around.environment), around.environment);

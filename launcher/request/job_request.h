@@ -31,6 +31,7 @@ struct JobSettings {
   std::string pod_keys;                   // as StartOptions::trust has it
   std::optional<JobTime> hosts_patience;  // how long to wait for hosts that are not there yet
   Streams streams;
+  std::vector<TypedOption> typed;       // options as they were given, for messages
   std::optional<SizeRange> host_range;  // --nnodes MIN:MAX
   std::string discover;                 // --discover; empty: none
   std::vector<Host> spares;             // hosts that may take the place of lost ones, in order

@@ -74,8 +74,7 @@ std::string find_pod_keys(const Variables& environment) {
     if (name != "DTL_SSH_KEYS" || value.empty()) continue;
     if (has_key(value)) return value;
     throw Error(Exit::kConfig, fmt::format("DTL_SSH_KEYS={}", printable(value)),
-                "there are no id_rsa and id_rsa.pub that can be read",
-                "the sshAuthMountPath of the MPIJob");
+                "id_rsa and id_rsa.pub cannot be read there", "ls -l $DTL_SSH_KEYS");
   }
   const std::string own = home_of_user() + "/.ssh";
   // authorized_keys tells a shared key from a user's own: each pod lets the others in by it.

@@ -25,10 +25,11 @@ void check_alone(const CommandLine& line) {
                       line.placement.node_range || line.placement.skip_launch_host;
   const bool named = !line.hosts.empty() || !line.hostfile.empty();
   if (all_have && !placed && !named) return;
-  throw Error(Exit::kUsage, "-host of one program",
-              all_have ? "it says where each rank goes, and so does another option"
-                       : "another program has none",
-              "-host for each program and no other placement, or hosts once, with their slots");
+  throw option_error("-host",
+                     all_have
+                         ? "given for a program, and another option says where ranks go as well"
+                         : "given for one program, and another has none",
+                     "-host for each program and no other placement, or -hosts once");
 }
 
 // The host of each rank, as an index into `hosts`: host after host by their slots, and again.
@@ -45,8 +46,8 @@ std::vector<std::size_t> deal(const ProgramLine& program, const std::vector<Host
                                           : std::min<std::size_t>(offered, kMaxRanks);
   // Only where all slots are known: the slots of other hosts are known to their agents alone.
   if (counted && ranks > offered && !oversubscribe) {
-    throw Error(Exit::kUsage, fmt::format("-n {} -host {}", ranks, program.hosts),
-                fmt::format("there are only {} slots", offered), "--oversubscribe");
+    throw option_error(fmt::format("-n {} -host {}", ranks, program.hosts),
+                       fmt::format("there are only {} slots", offered), "--oversubscribe");
   }
   std::vector<std::size_t> places;
   // Another round where there are more ranks than slots.
@@ -84,9 +85,10 @@ void place_programs(const CommandLine& line, Request& request) {
     request.programs[i].ranks = static_cast<int>(places.size());
   }
   if (request.placement.rank_map.size() > static_cast<std::size_t>(kMaxRanks)) {
-    throw Error(
-        Exit::kUsage, "cannot place the ranks",
-        fmt::format("{} ranks are more than {}", request.placement.rank_map.size(), kMaxRanks));
+    throw option_error(
+        "-host",
+        fmt::format("{} ranks are more than {}", request.placement.rank_map.size(), kMaxRanks),
+        "-np N for each program");
   }
   request.placement.ranks = static_cast<int>(request.placement.rank_map.size());
 }

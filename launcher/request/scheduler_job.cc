@@ -77,10 +77,10 @@ bool is_one_of_several(const SchedulerEvidence& evidence) {
 
 void refuse_copies(const SchedulerEvidence& evidence) {
   if (!is_one_of_several(evidence)) return;
-  throw Error(Exit::kUsage, "the hosts are named",
-              fmt::format("{} has started several of dtlaunch, and each would start the job",
-                          evidence.scheduler->name),
-              fmt::format("dtlaunch once, without {}", evidence.scheduler->task_command));
+  throw option_error(
+      std::string(evidence.scheduler->name),
+      "it has started several of dtlaunch, and with hosts named each would start the whole job",
+      fmt::format("dtlaunch once, without {}", evidence.scheduler->task_command));
 }
 
 // --nnodes says how many nodes there are where the scheduler leaves it open.
@@ -93,15 +93,14 @@ bool is_one_node(const SchedulerEvidence& evidence, const CommandLine& line) {
 // named.
 void refuse_role(const SchedulerEvidence& evidence, const CommandLine& line) {
   if (evidence.refusal) {
-    throw Error(Exit::kUsage, evidence.refusal->attempted, evidence.refusal->reason,
-                evidence.refusal->hint);
+    throw option_error(evidence.refusal->attempted, evidence.refusal->reason,
+                       evidence.refusal->hint);
   }
   if (evidence.role == SchedulerRole::kLauncher) return;
   if (evidence.role == SchedulerRole::kNode && is_one_node(evidence, line)) return;
-  throw Error(Exit::kUsage,
-              fmt::format("this is one of several nodes of {}", scheduler_name(evidence.scheduler)),
-              "the first of them alone describes the job",
-              "dtlaunch --show-scheduler; --scheduler none, for a job on this machine alone");
+  throw option_error(std::string(scheduler_name(evidence.scheduler)),
+                     "this is one of several nodes, and the first of them describes the job",
+                     "dtlaunch --show-scheduler, or --scheduler none for a job on this machine");
 }
 
 // What hands our agents' input and output on, with its arguments; empty: nothing does.
@@ -141,10 +140,11 @@ void sort_out_hosts(const StepPlan& step, std::vector<Host>& hosts,
     const Host* found = find_in(step.nodes, host.name);
     const bool plain = host.user.empty() && host.port == 0;
     if (!plain && step.only) {
-      throw Error(Exit::kUsage, fmt::format("cannot use {}", host.name),
-                  fmt::format("it has a {}, and {} takes none", host.user.empty() ? "port" : "user",
-                              program),
-                  "the host alone; or -launcher ssh, where PBS allows that");
+      throw option_error(
+          host.name,
+          fmt::format("it has a {}, and {} does not take one", host.user.empty() ? "port" : "user",
+                      program),
+          fmt::format("-hosts {}, or -launcher ssh where PBS allows that", host.name));
     }
     if (found == nullptr || !plain) {
       strangers.push_back(host.name);
@@ -193,21 +193,21 @@ void check_tasks(const CommandLine& line, const SchedulerEvidence& evidence) {
       fmt::format("{} has started {} of dtlaunch, and each is one rank",
                   scheduler_name(evidence.scheduler), plural(evidence.rank->world_size, "task"));
   const auto refuse = [&](const std::string& option) {
-    throw Error(Exit::kUsage, option, has_started, "the same without it");
+    throw option_error(option, has_started, "the same command without it");
   };
   if (line.placement.ranks && *line.placement.ranks != evidence.rank->world_size) {
     refuse(fmt::format("-np {}", *line.placement.ranks));
   }
   if (line.placement.nodes && line.placement.nodes != evidence.node_count)
     refuse(fmt::format("--nnodes {}", *line.placement.nodes));
-  for (const auto& [given, option] :
-       {std::pair(line.placement.ranks_per_node.has_value(), "-ppn"),
-        {line.placement.rank_range || line.placement.node_range || !line.discover.empty(),
-         "a job of no fixed size"},
-        {line.placement.deal.has_value(), "-rr"},
-        {!line.placement.rank_map.empty(), "-rankmap"},
-        {line.restarts.spares.has_value(), "--spares"},
-        {line.placement.skip_launch_host, "-skip-launch-node"}}) {
+  for (const auto& [given, option] : {std::pair(line.placement.ranks_per_node.has_value(), "-ppn"),
+                                      {line.placement.rank_range.has_value(), "-np"},
+                                      {line.placement.node_range.has_value(), "--nnodes"},
+                                      {!line.discover.empty(), "--discover"},
+                                      {line.placement.deal.has_value(), "-rr"},
+                                      {!line.placement.rank_map.empty(), "-rankmap"},
+                                      {line.restarts.spares.has_value(), "--spares"},
+                                      {line.placement.skip_launch_host, "-skip-launch-node"}}) {
     if (given) refuse(option);
   }
 }
@@ -320,10 +320,11 @@ std::vector<Host> within_allocation(const JobSettings& settings, std::vector<Hos
   }
   if (strangers.empty()) return hosts;
   for (const Host& host : settings.allocation) own.push_back(host.name);
-  throw Error(Exit::kUsage, fmt::format("cannot use {}", first_names(strangers)),
-              fmt::format("{} has given this job {} alone", scheduler_name(settings.scheduler),
-                          first_names(own)),
-              "hosts of the allocation; --scheduler none, where the scheduler allows others");
+  throw option_error(
+      first_names(strangers),
+      fmt::format("not in the allocation: {} has given this job {}",
+                  scheduler_name(settings.scheduler), first_names(own)),
+      "-hosts with hosts of the allocation, or --scheduler none where the scheduler allows others");
 }
 
 }  // namespace dtl

@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/machine/find_program.h"
+#include "base/text.h"
 #include "launcher/agents/agent_start.h"
 #include "launcher/doctor/doctor.h"
 #include "launcher/jobs/jobs_commands.h"
@@ -88,10 +89,9 @@ bool is_program_here(const std::string& word, const Variables& environment) {
 void refuse_misspelt_command(const std::string& word) {
   const std::string meant = meant_subcommand(word);
   if (meant.empty()) return;
-  throw Error(Exit::kUsage,
-              fmt::format("'{}' is neither a command of dtlaunch nor a program here", word),
-              fmt::format("did you mean: dtlaunch {}?", meant),
-              fmt::format("dtlaunch -- {}, where the hosts have such a program", word));
+  throw option_error(
+      one_shell_word(word), "neither a command of dtlaunch nor a program here",
+      fmt::format("dtlaunch {}, or dtlaunch -- {} if it is a program of the hosts", meant, word));
 }
 
 // "help", "help ps" and "version", as other programs have them; "help hosts" stays as it is.

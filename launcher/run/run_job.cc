@@ -71,9 +71,8 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
                                const Surroundings& around, StartOptions start) {
   // Other ways without files (srun, Flux, PBS) refuse --push where their step is planned.
   if (settings.starting.push && !start.carrier.empty()) {
-    throw Error(Exit::kUsage, "--push",
-                fmt::format("{} brings no files to hosts", start.carrier[0]),
-                "dtlaunch in a folder that all hosts see");
+    throw option_error("--push", fmt::format("{} does not copy files to hosts", start.carrier[0]),
+                       "dtlaunch in a folder that all hosts see");
   }
   if (settings.starting.push) start.bundle = bundle_for(settings.request, around);
   SessionOptions options;
@@ -96,6 +95,7 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   // Nodes of a step would take a launcher that is stopped by ^Z for a dead one.
   if (start.step) options.before_stop = [step = start.step] { step->about_to_stop(); };
   options.streams = settings.streams;
+  options.typed = settings.typed;
   options.dry_run = line.dry_run;
   return options;
 }
@@ -233,7 +233,7 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   if (nodes != nullptr) nodes->serve(options, start);
   if (line.dry_run) check_trainer_lines(settings.request, around.program_directory);
   if (line.detach && line.dry_run) {
-    log_notice("--detach is left out: with --dry-run nothing is started that could go on");
+    log_notice("--detach: left out: --dry-run starts nothing");
   }
   if (line.detach && !line.dry_run) return run_detached(settings, options, start);
   return run_watched(settings, options, start, {}, std::nullopt, nodes);
@@ -262,11 +262,8 @@ int run_with_nodes(JobInputs inputs, const NodeRole& role) {
   return status;
 }
 
-}  // namespace
-
-int run_job(const CommandLine& line) {
-  const Surroundings around = asking_surroundings();
-  JobInputs inputs = read_job_inputs(line, around);
+int run(JobInputs inputs, const Surroundings& around) {
+  const CommandLine& line = inputs.line;
   if (waits_for_first_node(inputs.evidence)) {
     const StepStarterRow* const starter = find_step_starter(inputs.evidence);
     if (starter->check_waiting != nullptr) starter->check_waiting(inputs.line, inputs.evidence);
@@ -280,6 +277,20 @@ int run_job(const CommandLine& line) {
   if (!role) return run_here(inputs, nullptr);
   if (role->coordinates()) return run_with_nodes(std::move(inputs), *role);
   return role->join(around.program_directory + "/dtagent");
+}
+
+}  // namespace
+
+int run_job(const CommandLine& line) {
+  const Surroundings around = asking_surroundings();
+  std::vector<TypedOption> given = line.given;
+  try {
+    JobInputs inputs = read_job_inputs(line, around);
+    given = inputs.line.given;
+    return run(std::move(inputs), around);
+  } catch (const Error& error) {
+    throw as_typed(error, given);
+  }
 }
 
 }  // namespace dtl

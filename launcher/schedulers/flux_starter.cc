@@ -18,13 +18,12 @@ constexpr const char* kInstance = "flux";  // where Flux does not say of which j
 
 void check_flux_options(const CommandLine& line) {
   if (line.starting.push) {
-    throw Error(Exit::kUsage, "--push", "Flux brings no files to hosts",
-                "dtlaunch in a folder that all hosts see");
+    throw option_error("--push", "Flux does not copy files to hosts",
+                       "dtlaunch in a folder that all hosts see");
   }
   if (line.ending.reconnect.count() > 0) {
-    throw Error(Exit::kUsage, "--reconnect",
-                "flux exec does not start an agent again once it is lost",
-                "without it; or -launcher ssh, where the site allows that");
+    throw option_error("--reconnect", "flux exec does not start an agent again once it is lost",
+                       "the same command without it, or -launcher ssh where the site allows that");
   }
 }
 
@@ -67,7 +66,7 @@ std::optional<StepPlan> plan_flux_step(const CommandLine& line, const SchedulerE
   const auto flux = find_starter_program(starter, {}, evidence, environment);
   if (!flux && asked) {
     throw Error(Exit::kConfig, "-launcher flux", no_starter_program(starter, {}),
-                "-launcher ssh, where the site allows that");
+                "-launcher ssh where the site allows that");
   }
   if (!flux) {
     notices.push_back(no_starter_program(starter, {}) + ": agents start over ssh");
@@ -102,9 +101,9 @@ int run_flux_node(const std::vector<std::string>& words, const std::string& agen
   const auto port = words.size() == 3 ? parse_integer(words[1], 1, 65535) : std::nullopt;
   const auto token = take_job_token();
   if (!port || !token) {
-    throw Error(Exit::kUsage, std::string("dtlaunch ") + kFluxNode,
-                !port ? "not a host, a port and a job" : "DTL_TOKEN is not set",
-                "dtlaunch runs it through flux exec");
+    throw option_error(std::string("dtlaunch ") + kFluxNode,
+                       !port ? "not a host, a port and a job" : "DTL_TOKEN is not set",
+                       "dtlaunch -launcher flux, which runs this by itself");
   }
   JoinCall call;
   call.token = *token;

@@ -44,9 +44,9 @@ std::string variable(const char* name) {
 std::string needed_variable(const char* name) {
   std::string value = variable(name);
   if (!value.empty()) return value;
-  throw Error(Exit::kUsage, std::string("dtlaunch ") + kSrunNode,
-              fmt::format("{} is not set: this is no task of srun's", name),
-              "dtlaunch starts it by itself, in a job of Slurm");
+  throw option_error(std::string("dtlaunch ") + kSrunNode,
+                     fmt::format("{} is not set: this is not a task of srun", name),
+                     "dtlaunch -launcher srun, which runs this by itself");
 }
 
 }  // namespace
@@ -75,23 +75,23 @@ std::string SrunStarter::hint(const Host& host) const {
 
 void check_srun_options(const CommandLine& line, const SchedulerEvidence& evidence) {
   const auto refuse = [](const std::string& option, const std::string& reason,
-                         const std::string& hint) {
-    throw Error(Exit::kUsage, option, reason, hint);
-  };
+                         const std::string& hint) { throw option_error(option, reason, hint); };
   const bool several = evidence.node_count.value_or(1) > 1;
   if (several && line.starting.agent_start && !asks_for_srun(line)) {
     refuse("-launcher", "srun has started dtlaunch on every node, and keeps it",
-           "the same without it");
+           "the same command without it");
   }
   if (line.starting.push) {
-    refuse("--push", "srun brings no files to hosts", "dtlaunch in a folder that all hosts see");
+    refuse("--push", "srun does not copy files to hosts",
+           "dtlaunch in a folder that all hosts see");
   }
   if (line.ending.reconnect.count() > 0) {
     refuse("--reconnect", "a step of Slurm is not logged in to again once it is lost",
-           "without it; or -launcher ssh, where Slurm allows that");
+           "the same command without it, or -launcher ssh where Slurm allows that");
   }
   if (several && line.detach) {
-    refuse("--detach", "srun has started dtlaunch on every node, and keeps it", "without it");
+    refuse("--detach", "srun has started dtlaunch on every node, and keeps it",
+           "the same command without it");
   }
 }
 
@@ -108,16 +108,14 @@ std::optional<StepPlan> plan_srun_step(const CommandLine& line, const SchedulerE
   }
   // The tasks on the other nodes wait for a step, so ssh is not a way out.
   if (is_first_of_several(evidence)) {
-    throw Error(Exit::kConfig, "cannot start agents", "there is no srun on PATH on this node",
-                "DTL_TOKEN=$(openssl rand -hex 32) srun ... dtlaunch ..., by which the nodes find "
-                "each other without it");
+    throw Error(Exit::kConfig, "cannot start agents", "srun is not on PATH on this node",
+                "DTL_TOKEN=$(openssl rand -hex 32) srun ... dtlaunch ...");
   }
   if (asked) {
-    throw Error(Exit::kConfig, "-launcher srun", "there is no srun on PATH",
+    throw Error(Exit::kConfig, "-launcher srun", "srun is not on PATH",
                 "-launcher ssh, where Slurm allows that");
   }
-  notices.emplace_back(
-      "there is no srun on PATH: agents start over ssh, outside of the job's step");
+  notices.emplace_back("srun is not on PATH: agents start over ssh, outside of the job's step");
   return std::nullopt;
 }
 
@@ -134,8 +132,8 @@ std::unique_ptr<StepStarter> make_srun_starter(const StepPlan& plan, const Surro
 int run_srun_node(const std::vector<std::string>& words, const std::string& agent_path) {
   const auto port = words.empty() ? std::nullopt : parse_integer(words[0], 1, 65535);
   if (!port || words.size() > 2) {
-    throw Error(Exit::kUsage, std::string("dtlaunch ") + kSrunNode, "it wants a port",
-                "dtlaunch starts it by itself, in a job of Slurm");
+    throw option_error(std::string("dtlaunch ") + kSrunNode, "needs a port",
+                       "dtlaunch -launcher srun, which runs this by itself");
   }
   // From DTL_TOKEN, or the file that DTL_TOKEN_FILE names.
   const auto token = take_job_token();

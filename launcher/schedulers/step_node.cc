@@ -46,7 +46,7 @@ sockaddr_un address_of(const std::string& path) {
   address.sun_family = AF_UNIX;
   // A path that is cut off would be another socket.
   if (path.size() >= sizeof address.sun_path) {
-    throw Error(Exit::kConfig, fmt::format("cannot use '{}'", path), "the path is too long");
+    throw Error(Exit::kConfig, path + ": cannot use the socket", "the path is too long");
   }
   std::memcpy(address.sun_path, path.c_str(), path.size());
   return address;
@@ -86,9 +86,10 @@ Fd connect_to_waiter(const std::string& step) {
       return fd;
     }
     if (Clock::now() >= until) {
-      throw Error(Exit::kTimeout, fmt::format("step {} has no dtlaunch on this node", step),
-                  fmt::format("looked for {} s", kWaiterPatience / 1s),
-                  "srun with --ntasks-per-node=1");
+      throw Error(
+          Exit::kTimeout, fmt::format("step {}", step),
+          fmt::format("dtlaunch does not run on this node after {} s", kWaiterPatience / 1s),
+          "srun with --ntasks-per-node=1");
     }
     std::this_thread::sleep_for(kLook);
   }
@@ -121,10 +122,10 @@ std::string read_token_in(const std::string& path, const std::string& node) {
         std::this_thread::sleep_for(kLook);
         continue;
       }
-      throw Error(Exit::kBadInput, fmt::format("{}: cannot come to the job", node),
-                  fmt::format("its token cannot be read from {}: {}", path, error.reason()),
-                  "export DTL_TOKEN_FILE=FILE for dtlaunch, of a file that all nodes see: (umask "
-                  "077; openssl rand -hex 32 >FILE)");
+      throw file_error(node, "cannot join the job",
+                       fmt::format("cannot read its token from {}: {}", path, error.reason()),
+                       "(umask 077; openssl rand -hex 32 >FILE); export DTL_TOKEN_FILE=FILE, in a "
+                       "folder that all nodes see");
     }
   }
 }
@@ -147,7 +148,7 @@ int wait_for_first_node(const SchedulerEvidence& evidence, std::chrono::seconds 
   if (!with_address(path, [&](const sockaddr* at,
                               socklen_t size) { return ::bind(listening.get(), at, size); }) ||
       ::listen(listening.get(), 1) != 0) {
-    throw system_error(fmt::format("cannot wait at '{}'", path));
+    throw system_error(path + ": cannot wait for the first node");
   }
   const auto until = Clock::now() + patience;
   pollfd waits{listening.get(), POLLIN, 0};
@@ -161,9 +162,9 @@ int wait_for_first_node(const SchedulerEvidence& evidence, std::chrono::seconds 
   ::unlink(path.c_str());
   if (ready <= 0 && came != 0 && came != SIGUSR1 && came != SIGUSR2) return 128 + came;
   if (!node.valid()) {
-    throw Error(Exit::kTimeout, "the first node's dtlaunch has not started the job",
-                fmt::format("waited for {} s", patience.count()),
-                "see what it says, or --start-timeout SECONDS");
+    throw Error(Exit::kTimeout, "the first node",
+                fmt::format("its dtlaunch has not started the job after {} s", patience.count()),
+                fmt::format("--start-timeout {}", 2 * patience.count()));
   }
   unsigned char status = 0;
   ssize_t count = 0;

@@ -70,11 +70,11 @@ std::optional<StepPlan> wanted_step(const CommandLine& line, const SchedulerEvid
     // a job".
     if (asked == find_step_starter(evidence) && evidence.refusal) {
       const SchedulerRefusal& refusal = *evidence.refusal;
-      throw Error(Exit::kUsage, refusal.attempted, refusal.reason, refusal.hint);
+      throw option_error(refusal.attempted, refusal.reason, refusal.hint);
     }
-    throw Error(Exit::kUsage, fmt::format("-launcher {}", asked->scheduler->starter->words[0].word),
-                std::string(asked->scheduler->starter->elsewhere),
-                std::string(asked->scheduler->starter->elsewhere_hint));
+    throw option_error(fmt::format("-launcher {}", asked->scheduler->starter->words[0].word),
+                       std::string(asked->scheduler->starter->elsewhere),
+                       std::string(asked->scheduler->starter->elsewhere_hint));
   }
   if (offered == nullptr) return std::nullopt;
   return offered->plan(line, evidence, environment, notices);

@@ -22,7 +22,7 @@ std::string last_part(const std::string& path) {
 
 // What its tasks cannot do; empty: nothing of that is asked for.
 std::pair<std::string, std::string> refused_by_tasks(const CommandLine& line) {
-  if (line.starting.push) return {"--push", "PBS brings no files to hosts"};
+  if (line.starting.push) return {"--push", "PBS does not copy files to hosts"};
   if (line.ending.reconnect.count() > 0) {
     return {"--reconnect", "a task of PBS is not logged in to again once it is lost"};
   }
@@ -105,8 +105,8 @@ std::optional<StepPlan> plan_tasks(const CommandLine& line, const SchedulerEvide
                 "PATH=/opt/pbs/bin:$PATH, or -launcher ssh, where PBS allows that");
   }
   if (asked && !option.empty()) {
-    throw Error(Exit::kUsage, option, reason,
-                "without it; or -launcher ssh, where PBS allows that");
+    throw option_error(option, reason,
+                       "the same command without it, or -launcher ssh where PBS allows that");
   }
   const bool has_others = std::any_of(evidence.hosts.begin(), evidence.hosts.end(),
                                       [](const Host& host) { return !host.here; });
@@ -149,8 +149,8 @@ std::unique_ptr<StepStarter> make_task_starter(const StepPlan& plan, const Surro
 int run_task_node(const std::vector<std::string>& words, const std::string& agent_path) {
   const auto told = parse_task_node_words(words);
   if (!told) {
-    throw Error(Exit::kUsage, std::string("dtlaunch ") + kTaskNode, "it wants five words",
-                "dtlaunch starts it by itself, in a job of PBS");
+    throw option_error(std::string("dtlaunch ") + kTaskNode, "needs five words",
+                       "dtlaunch -launcher pbs, which runs this by itself");
   }
   // The token is in the file; this one must not reach ranks.
   take_variable("DTL_TOKEN");  // of qsub -V

@@ -27,7 +27,7 @@ std::string write_new(const std::string& folder, const std::string& path,
                       const std::string& token) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return errno_text(errno);
-  if (!S_ISDIR(status.st_mode)) return "it is no folder";
+  if (!S_ISDIR(status.st_mode)) return "it is not a folder";
   if (status.st_uid != ::geteuid()) return "it belongs to another user";
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write there";
   // O_EXCL and O_NOFOLLOW: the name is new, so whatever is there is somebody else's.
@@ -72,10 +72,11 @@ std::string TokenFile::write(const std::vector<std::string>& folders, const std:
     }
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", folder, why);
   }
-  throw Error(Exit::kCannotWrite, "cannot hand the job's token to its nodes",
-              reasons.empty() ? std::string("neither PBS_O_WORKDIR nor HOME is set") : reasons,
-              "export DTL_TOKEN_FILE=FILE, of a file that all nodes see: (umask 077; openssl rand "
-              "-hex 32 >FILE)");
+  throw Error(
+      Exit::kCannotWrite, "token of the job: cannot give it to the nodes",
+      reasons.empty() ? std::string("neither PBS_O_WORKDIR nor HOME is set") : reasons,
+      "(umask 077; openssl rand -hex 32 >FILE); export DTL_TOKEN_FILE=FILE, in a folder that "
+      "all nodes see");
 }
 
 void TokenFile::remove() {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace dtl {
 namespace {
@@ -27,7 +28,8 @@ LineLabel LineLabel::parse(std::string_view pattern) {
   };
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (static_cast<unsigned char>(pattern[i]) < ' ') {
-      throw Error(Exit::kUsage, "a pattern holds a control character", "", "'[%r] '");
+      throw option_error("-prepend-pattern", "a control character is not allowed",
+                         "-prepend-pattern '[%r] '");
     }
     if (pattern[i] != '%') {
       text += pattern[i];
@@ -44,9 +46,10 @@ LineLabel LineLabel::parse(std::string_view pattern) {
     constexpr Kind kKinds[] = {Kind::kRank, Kind::kProgram, Kind::kPid, Kind::kHost, Kind::kTime};
     const std::size_t at = letter == '\0' ? std::string_view::npos : letters.find(letter);
     if (at == std::string_view::npos) {
-      throw Error(Exit::kUsage, fmt::format("pattern '{}'", pattern),
-                  letter == '\0' ? "it ends in a lone %" : fmt::format("%{} is unknown", letter),
-                  "%r rank, %g program, %p pid, %h host, %t time, %% a percent sign");
+      throw option_error(
+          "-prepend-pattern " + one_shell_word(std::string(pattern)),
+          letter == '\0' ? "it ends with a single %" : fmt::format("unknown letter %{}", letter),
+          "%r rank, %g program, %p pid, %h host, %t time, %% a percent sign");
     }
     end_text();
     label.pieces_.push_back({kKinds[at], {}});

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace dtl {
 namespace {
@@ -48,7 +49,7 @@ std::optional<std::string> RankFiles::write(int rank, std::string_view bytes) {
 
 std::optional<std::string> RankFiles::complain(const std::string& path, File& file, int problem) {
   if (std::exchange(file.told, true)) return std::nullopt;
-  return fmt::format("cannot write '{}': {}; the job goes on without it", path,
+  return fmt::format("{}: cannot write: {}; the job goes on without it", printable(path),
                      errno_text(problem));
 }
 

@@ -113,7 +113,7 @@ int watch_start(pid_t worker, int news, const std::function<void()>& on_started)
   for (;;) {
     const std::string text = next_news(news, waiting, signals);
     if (text.empty()) {
-      throw Error(Exit::kInternal, "the process in the background ended without a word", "");
+      throw Error(Exit::kInternal, "process in the background", "it ended without a message");
     }
     // The work has no descriptor of the terminal; its messages come this way.
     if (text[0] == kMessage) log_error(text.substr(1));

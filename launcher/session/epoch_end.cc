@@ -70,7 +70,7 @@ std::string why_ranks_do_not_fit(const Request& next, const SessionResult& ended
     // The same function as in the next session; its result is thrown away.
     place_ranks_on(next, facts);
   } catch (const Error& error) {
-    return error.reason();
+    return error.attempted() + ": " + error.reason();
   }
   return {};
 }

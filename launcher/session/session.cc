@@ -300,7 +300,7 @@ void SessionShell::unless_refused(Do act) {
   try {
     act();
   } catch (const Error& error) {
-    console_.say(error.what());
+    console_.say(as_typed(error, options_.typed).what());
     feed(job::Refused{Cause::kCannotStart, static_cast<int>(error.status())});
   }
 }

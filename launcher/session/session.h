@@ -53,6 +53,7 @@ struct SessionOptions {
   std::string job_id;           // 16 hex digits
   JobOptions job;
   Streams streams;
+  std::vector<TypedOption> typed = {};    // options as they were given, for messages
   bool dry_run = false;                   // print the plan and end
   int input = 0, output = 1, errors = 2;  // descriptors
   SessionHooks hooks;

@@ -60,12 +60,12 @@ void check_rank_numbers(const SessionOptions& options, int ranks) {
   const std::string reason = fmt::format("the job has {}", plural(ranks, "rank"));
   const InputChoice& input = options.streams.stdin_for;
   if (input.mode == InputMode::kOne && input.rank >= ranks) {
-    throw Error(Exit::kUsage, fmt::format("--stdin {}", input.rank), reason, "--stdin 0");
+    throw option_error(fmt::format("--stdin {}", input.rank), reason, "--stdin 0");
   }
   const auto& only = options.streams.console.only;
   if (!only.empty() && *only.rbegin() >= ranks) {
-    throw Error(Exit::kUsage, fmt::format("--only {}", *only.rbegin()), reason,
-                fmt::format("--only {}", ranks - 1));
+    throw option_error(fmt::format("--only {}", *only.rbegin()), reason,
+                       fmt::format("--only {}", ranks - 1));
   }
 }
 

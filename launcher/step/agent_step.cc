@@ -157,15 +157,16 @@ std::optional<std::size_t> AgentStep::find_place(const Host& host) const {
 
 std::size_t AgentStep::place_of(const Host& host) const {
   if (!is_plain(host)) {
-    throw Error(Exit::kUsage, "cannot start agent",
-                fmt::format("the host has a {}, and {} takes none",
-                            host.user.empty() ? "port" : "user", starter_->program()),
-                fmt::format("-launcher ssh, where {} allows that", starter_->scheduler()));
+    throw option_error("cannot start agent",
+                       fmt::format("the host has a {}, and {} does not take one",
+                                   host.user.empty() ? "port" : "user", starter_->program()),
+                       fmt::format("-launcher ssh where {} allows that", starter_->scheduler()));
   }
   if (const auto place = find_place(host)) return *place;
-  throw Error(Exit::kUsage, "cannot start agent",
-              fmt::format("{} has brought dtlaunch to other nodes alone", starter_->program()),
-              "the node among the hosts from the beginning");
+  throw option_error(
+      "cannot start agent",
+      fmt::format("{} has started dtlaunch on other nodes only", starter_->program()),
+      "-hosts with this node from the beginning");
 }
 
 bool AgentStep::takes(const Host& host) const {

@@ -22,7 +22,7 @@ constexpr const char* kMapGrammar =
 constexpr const char* kMemoryGrammar = "none, firsttouch, preferred, bind or interleave";
 
 // Hydra and Open MPI bind to devices, too. Those words are known and refused with a reason of their
-// own: "is no object" would send the user looking for a typing error.
+// own: "is not an object" would send the user looking for a typing error.
 void refuse_devices(const PinText& source, const std::string& word) {
   for (const char* device : {"gpu", "pci", "ib", "en", "eth", "hfi", "opa", "dist", "seq"}) {
     if (!word.starts_with(device)) continue;
@@ -69,7 +69,7 @@ void parse_bind(const PinText& source, PinRequest& request) {
     request.order = PinOrder::kRange;
   } else {
     const auto object = pin_object(first);
-    if (!object) throw source.bad(first, "is no object");
+    if (!object) throw source.bad(first, "is not an object");
     request.kind = PinKind::kObject;
     request.object = *object;
     for (std::size_t i = 1; i < words.size(); ++i) {
@@ -108,7 +108,7 @@ void parse_map(const PinText& source, PinRequest& request) {
   const std::string name = is_ppr ? words[2] : words[0];
   refuse_devices(source, name);
   const auto object = pin_object(name);
-  if (!object) throw source.bad(name, "is no object");
+  if (!object) throw source.bad(name, "is not an object");
   if (is_ppr) request.per_map = pin_count(source, words[1]);
   for (std::size_t i = is_ppr ? 3 : 1; i < words.size(); ++i) {
     parse_map_setting(source, words[i], is_ppr, request);
@@ -161,7 +161,7 @@ MemoryPolicy parse_memory_bind(const std::string& text) {
   if (word == "preferred") return MemoryPolicy::kPreferred;
   throw source.bad(word, word == "nexttouch" || word == "replicate"
                              ? "is a policy that Linux does not have"
-                             : "is no policy");
+                             : "is not a policy");
 }
 
 }  // namespace dtl

@@ -72,10 +72,10 @@ class Applied {
     // job.
     const std::string reason =
         missing == outside
-            ? fmt::format("the node has no CPU {}", missing.to_list())
+            ? fmt::format("the node does not have CPU {}", missing.to_list())
             : fmt::format("the affinity or cpuset there keeps out CPU {}", outside.to_list());
     throw Error(Exit::kConfig, fmt::format("{}: {}", host_, request_.origin), reason,
-                fmt::format("CPUs out of {}", topology_.allowed.to_list()));
+                fmt::format("CPUs of {}", topology_.allowed.to_list()));
   }
 
   void take_masks() {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "plan/pinning/pin_binding.h"
 #include "plan/pinning/pin_words.h"
@@ -45,7 +46,7 @@ void parse_domain_size(const PinText& source, PinRequest& request) {
   } else if (layout == "platform") {
     request.layout = PinLayout::kPlatform;
   } else {
-    throw source.bad(layout, "is no layout");
+    throw source.bad(layout, "is not a layout");
   }
 }
 
@@ -88,7 +89,7 @@ void parse_list_setting(const PinText& source, std::string_view piece, PinReques
   const std::string value = equals == std::string::npos ? "" : plain_word(piece.substr(equals + 1));
   if (key == "map") {
     if (value != "bunch" && value != "scatter" && value != "spread") {
-      throw source.bad(value, "is no map");
+      throw source.bad(value, "is not a map");
     }
     request.order = parse_order({source.origin, value, source.grammar});
   } else if (key == "grain" || key == "shift") {
@@ -134,7 +135,7 @@ class Sources {
   std::optional<PinText> find(const std::string& name, const char* grammar) const {
     for (const auto& [variables, origin] :
          {std::pair(&option_, "-binding, "), std::pair(&set_, "-genv "),
-          std::pair(&inherited_, "environment variable ")}) {
+          std::pair(&inherited_, "")}) {
       std::string value;
       // Of a variable that is set twice, the last one counts.
       for (const auto& [key, text] : *variables) {
@@ -201,7 +202,7 @@ void parse_variables(const Sources& sources, PinRequest& request) {
     request.origin = domain->origin + "=" + domain->text;
     parse_domain(*domain, request);
     // As Intel MPI has it.
-    if (list) request.notes.push_back(list->origin + " is left out: I_MPI_PIN_DOMAIN is given");
+    if (list) request.notes.push_back(list->origin + ": left out: I_MPI_PIN_DOMAIN is given");
   } else if (list) {
     request.origin = list->origin + "=" + list->text;
     parse_processor_list(*list, request);
@@ -232,7 +233,7 @@ PinRequest parse_pin_request(const PinOptions& options, const Variables& set) {
     const std::string other = request.origin;
     request.kind = PinKind::kDefault;
     parse_bind_and_map(options.bind_to, options.map_by, request);
-    if (overruled) request.notes.push_back(other + " is left out: " + request.origin + " is given");
+    if (overruled) request.notes.push_back(other + ": left out: " + request.origin + " is given");
   }
   if (!options.memory_bind.empty()) request.memory = parse_memory_bind(options.memory_bind);
   return request;
@@ -268,8 +269,7 @@ PinRequest pin_request_of(const Request& request, const Host* host) {
     own.origin = origin;
     return own;
   } catch (const Error& error) {
-    throw Error(Exit::kBadInput, host->where.empty() ? origin : host->where + origin,
-                error.reason(), error.hint());
+    throw file_error(host->where, origin, error.reason(), error.hint());
   }
 }
 

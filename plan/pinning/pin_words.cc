@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -25,13 +26,13 @@ int hex_digit(char c) {
 CpuSet parse_mask(const PinText& source, const std::string& piece) {
   std::string digits = to_lower(trim(piece));
   if (digits.starts_with("0x")) digits.erase(0, 2);
-  if (digits.empty()) throw source.bad(piece, "is no hexadecimal mask");
+  if (digits.empty()) throw source.bad(piece, "is not a hexadecimal mask");
   CpuSet mask;
   for (std::size_t i = 0; i < digits.size(); ++i) {
     // From the right: the last digit has the lowest CPUs, as in the kernel's own masks.
     const int digit = hex_digit(digits[digits.size() - 1 - i]);
     if (digit < 0 || i * 4 + 3 > static_cast<std::size_t>(kMaxPinnedCpu)) {
-      throw source.bad(piece, "is no hexadecimal mask");
+      throw source.bad(piece, "is not a hexadecimal mask");
     }
     for (int bit = 0; bit < 4; ++bit) {
       if ((digit >> bit) & 1) mask.add(static_cast<int>(i) * 4 + bit);
@@ -46,7 +47,10 @@ CpuSet parse_mask(const PinText& source, const std::string& piece) {
 Error PinText::bad(std::string_view piece, const std::string& why) const {
   const std::string reason = why.empty() ? fmt::format("'{}' is not understood", piece)
                                          : fmt::format("'{}' {}", piece, why);
-  return Error(Exit::kUsage, fmt::format("{}={}", origin, text), reason, grammar);
+  const std::string setting = origin + (origin.starts_with("--") ? " " : "=");
+  // Variables that -binding stands for are named, and not what to type.
+  const bool is_typed = !origin.starts_with("-binding");
+  return option_error(setting + text, reason, is_typed ? setting + grammar : grammar);
 }
 
 std::string plain_word(std::string_view text) {
@@ -101,7 +105,8 @@ std::optional<bool> pin_switch(std::string_view word) {
 
 int pin_count(const PinText& source, std::string_view word) {
   const auto number = parse_integer(word, 1, kMaxPinnedCpu + 1);
-  if (!number) throw source.bad(word, fmt::format("is no number from 1 to {}", kMaxPinnedCpu + 1));
+  if (!number)
+    throw source.bad(word, fmt::format("is not a whole number (1 to {})", kMaxPinnedCpu + 1));
   return static_cast<int>(*number);
 }
 

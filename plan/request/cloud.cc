@@ -10,8 +10,7 @@ Cloud parse_cloud(const std::string& text) {
   for (const Cloud cloud : {Cloud::kOff, Cloud::kAuto, Cloud::kAws, Cloud::kGcp, Cloud::kAzure}) {
     if (to_lower(text) == cloud_name(cloud)) return cloud;
   }
-  throw Error(Exit::kUsage, "--spot " + text, "no such cloud gives notice",
-              "--spot auto, aws, gcp, azure or off");
+  throw option_error("--spot " + text, "unknown cloud", "--spot auto, aws, gcp, azure or off");
 }
 
 const char* cloud_name(Cloud cloud) {

@@ -253,7 +253,9 @@ std::vector<Host> parse_hostfile(std::string_view text, std::string_view path) {
 }
 
 std::vector<Host> parse_host_option(std::string_view value) {
-  const TextPosition start{"-hosts: column ", 1, Exit::kUsage};
+  const TextPosition start{
+      fmt::format("-hosts {}: column ", printable(one_shell_word(std::string(value)))), 1,
+      Exit::kUsage};
   HostCollector hosts;
   std::size_t begin = 0, depth = 0;
   for (std::size_t i = 0; i <= value.size(); ++i) {

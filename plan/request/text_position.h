@@ -18,6 +18,10 @@ struct TextPosition {
   std::string where() const { return prefix + std::to_string(column); }
   TextPosition at(std::size_t offset) const { return {prefix, column + offset, status}; }
   Error error(std::string reason, std::string hint = {}) const {
+    // Each form has its manual page or its example; a hint of its own says more.
+    if (hint.empty()) {
+      hint = status == Exit::kUsage ? "-hosts node01,node02:2" : "man 5 dtlaunch-hostfile";
+    }
     return Error(status, where(), std::move(reason), std::move(hint));
   }
 };

@@ -129,8 +129,7 @@ std::string evidence_text(const SchedulerEvidence& evidence) {
   }
   if (evidence.refusal) {
     const SchedulerRefusal& refusal = *evidence.refusal;
-    add_row(page, "refused",
-            Error(Exit::kUsage, refusal.attempted, refusal.reason, refusal.hint).what());
+    add_row(page, "refused", message_text(refusal.attempted, refusal.reason, refusal.hint));
   }
   for (const std::string& warning : evidence.warnings) add_row(page, "warning", warning);
   if (!evidence.crowded.empty()) add_row(page, "warning", evidence.crowded);

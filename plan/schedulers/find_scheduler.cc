@@ -42,9 +42,9 @@ std::vector<Candidate> find_candidates(const SchedulerReader& variables) {
 Candidate wanted_candidate(const SchedulerReader& variables, const Scheduler& wanted) {
   const std::vector<Sighting> seen = wanted.look(variables, true);
   if (!seen.empty()) return {&wanted, seen[0]};
-  throw Error(Exit::kUsage, fmt::format("--scheduler {}", wanted.name),
-              "nothing of it is in the environment",
-              "--show-scheduler, which says what is; --scheduler none");
+  throw option_error(fmt::format("--scheduler {}", wanted.name),
+                     "the environment has none of its variables",
+                     "dtlaunch --show-scheduler, or --scheduler none");
 }
 
 // Weak evidence, which other programs leave as well, counts beside its own kind or by itself. So
@@ -69,12 +69,12 @@ Candidate choose_scheduler(const SchedulerReader& variables, Wanted wanted) {
   const Candidate& chosen = all[0];
   for (const Candidate& other : all) {
     if (are_related(*chosen.scheduler, *other.scheduler)) continue;
-    throw Error(Exit::kUsage,
-                fmt::format("{} says {}, and {} says {}", chosen.seen.variable,
-                            chosen.scheduler->name, other.seen.variable, other.scheduler->name),
-                "two schedulers cannot both have started this job",
-                fmt::format("--scheduler {}, --scheduler {} or --scheduler none",
-                            chosen.scheduler->name, other.scheduler->name));
+    throw option_error(
+        std::string(other.seen.variable),
+        fmt::format("set by {}, and {} by {}: only one of them started this job",
+                    other.scheduler->name, chosen.seen.variable, chosen.scheduler->name),
+        fmt::format("--scheduler {}, --scheduler {} or --scheduler none", chosen.scheduler->name,
+                    other.scheduler->name));
   }
   return chosen;
 }
@@ -84,7 +84,7 @@ Candidate choose_scheduler(const SchedulerReader& variables, Wanted wanted) {
 std::string_view declined(const Candidate& chosen, Wanted wanted,
                           const SchedulerReader& variables) {
   if (!wanted && chosen.scheduler == nullptr && variables.has("DTL_RDZV")) {
-    return "DTL_RDZV is left out: without DTL_NODE_RANK or a scheduler this is not one of several "
+    return "DTL_RDZV: left out: without DTL_NODE_RANK or a scheduler this is not one of several "
            "nodes";
   }
   if (wanted || chosen.scheduler == nullptr || chosen.scheduler->declines == nullptr) return {};

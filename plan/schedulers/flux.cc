@@ -24,7 +24,7 @@ constexpr Starter kFluxExec = {
     .programs = kFluxPrograms,
     .summary = "flux exec: once for all hosts, from which agents come back",
     .elsewhere = "FLUX_URI is not set: this is not a job script or a shell of Flux",
-    .elsewhere_hint = "flux alloc, and dtlaunch inside; --show-scheduler says what is seen",
+    .elsewhere_hint = "flux alloc -N 2 dtlaunch ..., or dtlaunch --show-scheduler",
 };
 
 // Where tasks meet: on the first host of the job's list, as its first task runs there. "": flux has

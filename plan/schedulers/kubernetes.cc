@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "plan/request/host_token.h"
@@ -104,15 +105,15 @@ void take_torchruns(SchedulerReader& variables, const SchedulerAnswers& answers,
   }
   if (const auto rank = variables.text("RANK")) {
     evidence.follows.push_back(
-        fmt::format("RANK={} is the number of this pod, and of no rank", printable(*rank)));
+        fmt::format("RANK={} is the number of this pod, not of a rank", printable(*rank)));
   }
 }
 
 // Without DTL_NNODES the number of nodes is left open: --nnodes may say it.
 void take_index(SchedulerReader& variables, SchedulerEvidence& evidence) {
   if (!variables.has("DTL_RDZV")) {
-    throw Error(Exit::kBadInput, "DTL_RDZV is missing", "it tells the nodes where they meet",
-                "DTL_RDZV=NAME:29500 of the first node, on all of them; or --scheduler none");
+    throw file_error("DTL_RDZV", "", "missing: it tells the nodes where they meet",
+                     "DTL_RDZV=NAME:29500 of the first node, on all of them; or --scheduler none");
   }
   if (variables.has("DTL_NODE_RANK")) return;
   evidence.node_rank = variables.needed_number("JOB_COMPLETION_INDEX", 0, kMaxNodes - 1);
@@ -128,8 +129,8 @@ void warn_of_crowd(const SchedulerAnswers& answers, SchedulerEvidence& evidence)
   evidence.crowded =
       Error(Exit::kConfig,
             fmt::format("PET_NPROC_PER_NODE={} for {}", ranks, plural(answers.cpus, "CPU")),
-            "each rank computes with one thread, and has all that it allocates for "
-            "itself; TrainJob's default is a rank for each CPU",
+            "each rank computes with one thread and has memory of its own; a TrainJob's default "
+            "is a rank for each CPU",
             "-ppn 1, or numProcPerNode: 1 in the TrainJob")
           .what();
 }

@@ -45,9 +45,9 @@ HostListFile host_list_file(std::string_view variable, SchedulerReader& variable
 
 const std::string& text_of(const HostListFile& file, const SchedulerAnswers& answers) {
   if (answers.file) return *answers.file;
-  throw Error(Exit::kBadInput,
-              file.named_by.empty() ? file.path : file.named_by + "=" + printable(file.path),
-              answers.file_problem, "--scheduler none, or the hosts by -f FILE");
+  throw file_error(file.named_by.empty() ? file.path : file.named_by + "=" + printable(file.path),
+                   "cannot read", answers.file_problem,
+                   "--scheduler none, or the hosts by -f FILE");
 }
 
 // Of a job whose nodes are not counted yet, every number may be right.

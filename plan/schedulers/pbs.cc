@@ -24,8 +24,8 @@ constexpr Starter kTaskManager = {
     .programs = kTaskManagerPrograms,
     .folder = "$PBS_EXEC/bin",
     .summary = "{0} for each host, from which agents come back",
-    .elsewhere = "this is no job of PBS",
-    .elsewhere_hint = "qsub, and dtlaunch inside; --show-scheduler says what is seen",
+    .elsewhere = "this is not a job of PBS",
+    .elsewhere_hint = "qsub -I, and dtlaunch in its shell, or dtlaunch --show-scheduler",
 };
 
 // PBS: a line for each slot, the host alone. first_lines: of each host, counted without empty

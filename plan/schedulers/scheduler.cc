@@ -40,8 +40,8 @@ const Scheduler* parse_scheduler(const std::string& text) {
     }
   }
   const std::string near = nearest(word, known);
-  throw Error(Exit::kUsage, "--scheduler " + text, "there is no such scheduler here",
-              near.empty() ? join(known, ", ") : near);
+  throw option_error("--scheduler " + text, "unknown scheduler",
+                     "--scheduler " + (near.empty() ? join(known, ", ") : near));
 }
 
 std::string_view scheduler_name(const Scheduler* scheduler) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "plan/request/host_token.h"
 #include "plan/request/hostlist.h"
@@ -43,8 +44,8 @@ std::optional<std::string> SchedulerReader::text(std::string_view name) {
 
 std::string SchedulerReader::needed(std::string_view name) {
   if (auto value = text(name)) return *value;
-  throw Error(Exit::kBadInput, std::string(name), "the scheduler's variable is missing",
-              std::string(kOtherScheduler));
+  throw file_error(std::string(name), "", "the scheduler's variable is missing",
+                   std::string(kOtherScheduler));
 }
 
 std::optional<int> SchedulerReader::number(std::string_view name, std::int64_t low,
@@ -52,7 +53,7 @@ std::optional<int> SchedulerReader::number(std::string_view name, std::int64_t l
   const auto value = text(name);
   if (!value) return std::nullopt;
   if (const auto read = parse_integer(*value, low, high)) return static_cast<int>(*read);
-  throw bad(name, fmt::format("it is no number from {} to {}", low, high));
+  throw bad(name, fmt::format("not a whole number ({} to {})", low, high));
 }
 
 int SchedulerReader::needed_number(std::string_view name, std::int64_t low, std::int64_t high) {
@@ -68,7 +69,7 @@ std::optional<SizeRange> SchedulerReader::range(std::string_view name, int high)
   const auto least = parse_integer(value->substr(0, colon), 1, high);
   const auto most = colon == value->npos ? least : parse_integer(value->substr(colon + 1), 1, high);
   if (!least || !most || *least > *most) {
-    throw bad(name, fmt::format("it is neither a number from 1 to {} nor MIN:MAX of two", high));
+    throw bad(name, fmt::format("neither a whole number nor MIN:MAX (1 to {})", high));
   }
   return SizeRange{static_cast<int>(*least), static_cast<int>(*most)};
 }
@@ -83,12 +84,12 @@ std::optional<std::pair<std::string, int>> SchedulerReader::endpoint(std::string
   int port = 0;
   if (has_port) {
     const auto read = parse_integer(value->substr(colon + 1), 1, 65535);
-    if (!read) throw bad(name, "no TCP port stands after the ':'", "NAME:29500");
+    if (!read) throw bad(name, "not a TCP port after the ':' (1 to 65535)", "NAME:29500");
     port = static_cast<int>(*read);
   }
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
-    if (!is_address(host)) throw bad(name, "no address stands in the brackets", "[::1]:29500");
+    if (!is_address(host)) throw bad(name, "not an address in the brackets", "[::1]:29500");
     return std::pair{host, port};
   }
   // Not looked up: the name of a pod may not resolve yet.
@@ -102,7 +103,7 @@ std::string SchedulerReader::job_id(std::string_view name) {
   if (!value) return {};
   // A job's id is one word in commands that are shown to the user.
   const bool plain = printable(*value) == *value && value->find(' ') == value->npos;
-  if (!plain || value->size() > kMaxIdBytes) throw bad(name, "no job is called so");
+  if (!plain || value->size() > kMaxIdBytes) throw bad(name, "not the id of a job");
   return *value;
 }
 
@@ -116,8 +117,8 @@ std::string_view SchedulerReader::first_of(std::initializer_list<std::string_vie
 Error SchedulerReader::bad(std::string_view name, std::string reason, std::string hint) const {
   const auto found = variables_.find(name);
   const std::string value = found == variables_.end() ? "" : found->second;
-  return Error(Exit::kBadInput, fmt::format("{}={}", name, shown_value(value)), std::move(reason),
-               hint.empty() ? std::string(kOtherScheduler) : std::move(hint));
+  return file_error(fmt::format("{}={}", name, shown_value(value)), "", std::move(reason),
+                    hint.empty() ? std::string(kOtherScheduler) : std::move(hint));
 }
 
 TextPosition SchedulerReader::position(std::string_view name) const {

@@ -28,8 +28,8 @@ constexpr Starter kSrun = {
     .words = kSrunWords,
     .programs = kSrunPrograms,
     .summary = "srun: one step for all hosts, from which agents come back",
-    .elsewhere = "this is no job of Slurm that has hosts",
-    .elsewhere_hint = "salloc or sbatch, and dtlaunch inside; --show-scheduler says what is seen",
+    .elsewhere = "this is not a job of Slurm that has hosts",
+    .elsewhere_hint = "salloc -N 2 dtlaunch ..., or dtlaunch --show-scheduler",
 };
 
 // Slurm's own numbers for steps that no srun of the user has made.
@@ -49,7 +49,7 @@ std::optional<Step> own_step(SchedulerReader& variables) {
   const auto text = variables.text(name);
   if (!text) return std::nullopt;
   const auto id = parse_integer(*text, 0, UINT32_MAX);
-  if (!id) throw variables.bad(name, "it is no number of a step");
+  if (!id) throw variables.bad(name, "not the number of a step");
   if (*id >= kFirstSpecialStep) return std::nullopt;
   const auto tasks = variables.number("SLURM_STEP_NUM_TASKS", 1, kMostTasks);
   return Step{*id, tasks.value_or(1)};
@@ -233,7 +233,7 @@ SchedulerEvidence read_slurm(const Sighting& /*seen*/, SchedulerReader& variable
   SchedulerEvidence evidence;
   const std::string_view id = variables.first_of({"SLURM_JOB_ID", "SLURM_JOBID"});
   if (!parse_integer(variables.needed(id), 1, UINT32_MAX)) {
-    throw variables.bad(id, "it is no number of a job");
+    throw variables.bad(id, "not the number of a job");
   }
   evidence.job_id = variables.needed(id);
   evidence.restart = variables.number("SLURM_RESTART_COUNT", 0, INT32_MAX).value_or(0);

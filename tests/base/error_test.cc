@@ -25,13 +25,23 @@ TEST(Error, PutsTheHintBelowAReasonOfSeveralLines) {
   EXPECT_STREQ(error.what(), "no network:\n  n1 cannot reach n2\nTry: --iface");
 }
 
+TEST(AsTyped, PutsOptionsWhereTheyAreNamed) {
+  const std::vector<TypedOption> options = {{"--np", "-n 04"},
+                                            {"--bind-to", "job.toml:3: bind_to = \"x\""}};
+  EXPECT_STREQ(as_typed(option_error("-np 4", "why", "-np 3"), options).what(),
+               "-n 04: why. Try: -np 3");
+  EXPECT_STREQ(as_typed(Error(Exit::kConfig, "n1: --bind-to=x", "why"), options).what(),
+               "n1: job.toml:3: bind_to = \"x\": why");
+  EXPECT_STREQ(as_typed(Error(Exit::kOs, "np 4", "why"), options).what(), "np 4: why");
+}
+
 TEST(CannotWrite, SaysWhereToMakeRoomIfThatIsWhatIsMissing) {
   EXPECT_STREQ(cannot_write("/data/out/a", Error(Exit::kIo, "x", errno_text(ENOSPC))).what(),
-               "cannot write '/data/out/a': No space left on device. Try: df -h /data/out");
+               "/data/out/a: cannot write: No space left on device. Try: df -h /data/out");
   EXPECT_STREQ(cannot_write("a", Error(Exit::kIo, "x", errno_text(EDQUOT))).what(),
-               "cannot write 'a': Disk quota exceeded. Try: df -h .");
+               "a: cannot write: Disk quota exceeded. Try: df -h .");
   EXPECT_STREQ(cannot_write("/data/out/a", Error(Exit::kOs, "x", errno_text(EACCES))).what(),
-               "cannot write '/data/out/a': Permission denied");
+               "/data/out/a: cannot write: Permission denied. Try: ls -ld /data/out");
 }
 
 TEST(SystemError, NamesTheLimitThatWasReached) {

@@ -135,18 +135,18 @@ TEST_F(NewFileTest, WritesToADescriptorWhereItStands) {
   write_file_atomically("/dev/fd/" + std::to_string(file.get()), "two ");
   write_all(file.get(), "after");
   EXPECT_EQ(text_of("log"), "before one two after");
-  EXPECT_THAT(refusal("/dev/fd/9999"), HasSubstr("cannot write '/dev/fd/9999'"));
+  EXPECT_THAT(refusal("/dev/fd/9999"), HasSubstr("/dev/fd/9999: cannot write"));
 }
 
 TEST_F(NewFileTest, RefusesFoldersAndDisks) {
-  EXPECT_THAT(refusal(folder_), HasSubstr("it is a folder. Try: "));
+  EXPECT_THAT(refusal(folder_), HasSubstr("a directory, not a file. Try: ls "));
   EXPECT_THROW(check_new_file(folder_), Error);
   EXPECT_THROW(check_new_file(path("none/report")), Error);
   EXPECT_THROW(check_new_file("/dev/none/report"), Error);
   if (::mknod(path("disk").c_str(), S_IFBLK | 0600, makedev(240, 77)) != 0) {
     GTEST_SKIP() << "nodes of devices cannot be made";
   }
-  EXPECT_THAT(refusal(path("disk")), HasSubstr("it is a disk"));
+  EXPECT_THAT(refusal(path("disk")), HasSubstr("a disk, not a file"));
   EXPECT_THROW(check_new_file(path("disk")), Error);
 }
 

@@ -56,8 +56,9 @@ TEST(TomlFile, GivesNothingForWhatIsAbsent) {
 TEST(TomlFile, GivesItsOwnKeysForTheEmptyOne) {
   TomlFile file = parse("z = 1\na = 'x y'\n");
   EXPECT_THAT(file.table(""), ElementsAre(Pair("z", "1"), Pair("a", "x y")));
-  EXPECT_EQ(error_of("[t]\na = 1", [](TomlFile& bad) { bad.table(""); }),
-            "job.toml:1: 't' must be a string, a number, true or false, not a table");
+  EXPECT_EQ(
+      error_of("[t]\na = 1", [](TomlFile& bad) { bad.table(""); }),
+      "job.toml:1: t: is a table, and not a string, a number, true or false. Try: t = \"TEXT\"");
 }
 
 TEST(TomlFile, GivesATableInFileOrderAsTyped) {
@@ -75,33 +76,34 @@ TEST(TomlFile, KnowsTheLineOfAKey) {
 
 TEST(TomlFile, RefusesAnotherTypeWithItsLine) {
   EXPECT_EQ(error_of("\nn = 'four'", [](TomlFile& file) { file.integer("n"); }),
-            "job.toml:2: 'n' must be a whole number, not a string");
+            "job.toml:2: n = \"four\": not a whole number. Try: n = 4");
   EXPECT_EQ(error_of("n = 4.5", [](TomlFile& file) { file.integer("n"); }),
-            "job.toml:1: 'n' must be a whole number, not a number");
+            "job.toml:1: n = 4.5: not a whole number. Try: n = 4");
   EXPECT_EQ(error_of("s = 4", [](TomlFile& file) { file.string("s"); }),
-            "job.toml:1: 's' must be a string, not a whole number");
+            "job.toml:1: s = 4: not a string. Try: s = \"TEXT\"");
   EXPECT_EQ(error_of("b = 1", [](TomlFile& file) { file.boolean("b"); }),
-            "job.toml:1: 'b' must be true or false, not a whole number");
+            "job.toml:1: b = 1: not true or false. Try: b = true");
   EXPECT_EQ(error_of("l = ['a', 1]", [](TomlFile& file) { file.strings("l"); }),
-            "job.toml:1: 'l' must be a string, not a whole number");
+            "job.toml:1: l = 1: not a list of strings. Try: l = [\"A\", \"B\"]");
   EXPECT_EQ(error_of("t = 1", [](TomlFile& file) { file.integer("t.n"); }),
-            "job.toml:1: 't' must be a table, not a whole number");
-  EXPECT_EQ(error_of("[t]\na = [1]", [](TomlFile& file) { file.table("t"); }),
-            "job.toml:2: 't.a' must be a string, a number, true or false, not a list");
+            "job.toml:1: t = 1: not a table. Try: [t]");
+  EXPECT_EQ(
+      error_of("[t]\na = [1]", [](TomlFile& file) { file.table("t"); }),
+      "job.toml:2: t.a: is a list, and not a string, a number, true or false. Try: t.a = \"TEXT\"");
 }
 
 TEST(TomlFile, RefusesNumbersThatDoNotFit) {
   EXPECT_EQ(error_of("n = 99999999999999999999", [](TomlFile& file) { file.integer("n"); }),
-            "job.toml:1: 'n' is too large");
+            "job.toml:1: n: the number is too large. Try: n = 4");
   for (const std::string number : {"-99999999999999999999", "0xFFFFFFFFFFFFFFFF"}) {
     EXPECT_EQ(error_of("\nn = " + number, [](TomlFile& file) { file.integer("n"); }),
-              "job.toml:2: 'n' is too large");
+              "job.toml:2: n: the number is too large. Try: n = 4");
   }
 }
 
 TEST(TomlFile, RefusesZeroBytesInStrings) {
   EXPECT_EQ(error_of("s = \"a\\u0000b\"", [](TomlFile& file) { file.string("s"); }),
-            "job.toml:1: 's' has a zero byte in it");
+            "job.toml:1: s: has a zero byte in it. Try: s = \"TEXT\"");
 }
 
 TEST(TomlFile, NamesTheUnknownKeyAndTheNearestOne) {
@@ -139,10 +141,10 @@ TEST(TomlFile, RefusesWhatIsNoListOfTables) {
     for (std::size_t i = 0; i < file.tables("a"); ++i) file.integer(fmt::format("a.{}.x", i));
     file.reject_unknown_keys();
   };
-  EXPECT_EQ(error_of("a = 1", ask), "job.toml:1: 'a' must be tables [[a]], not a whole number");
-  EXPECT_EQ(error_of("a = [1]", ask), "job.toml:1: 'a' must be tables [[a]], not a list");
-  EXPECT_EQ(error_of("a = []", ask), "job.toml:1: 'a' must be tables [[a]], not a list");
-  EXPECT_EQ(error_of("[a]\nx = 1", ask), "job.toml:1: 'a' must be tables [[a]], not a table");
+  EXPECT_EQ(error_of("a = 1", ask), "job.toml:1: a = 1: not tables. Try: [[a]]");
+  EXPECT_EQ(error_of("a = [1]", ask), "job.toml:1: a: is a list, and not tables. Try: [[a]]");
+  EXPECT_EQ(error_of("a = []", ask), "job.toml:1: a: is a list, and not tables. Try: [[a]]");
+  EXPECT_EQ(error_of("[a]\nx = 1", ask), "job.toml:1: a: is a table, and not tables. Try: [[a]]");
   EXPECT_EQ(error_of("[[a]]\nx = 1\n[[a]]\nX = 2", ask),
             "job.toml:4: unknown key 'a.1.X'. Try: a.1.x");
 }
@@ -185,7 +187,8 @@ TEST(TomlFile, CountsTheLinesOfDatesAndEscapesFromTheTop) {
 }
 
 TEST(TomlFile, RefusesWhatIsNotUtf8) {
-  EXPECT_EQ(parse_error("a = 1\nb = 'x\xff'\n"), "job.toml:2: byte 0xff is not UTF-8");
+  EXPECT_EQ(parse_error("a = 1\nb = 'x\xff'\n"),
+            "job.toml:2: byte 0xff is not UTF-8. Try: file job.toml");
 }
 
 TEST(TomlFile, RefusesBottomlessNesting) {
@@ -214,7 +217,7 @@ TEST(TomlFile, SaysWhichFileIsMissing) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "cannot read '/nonexistent/dtlaunch.toml': No such file or directory");
+                 "/nonexistent/dtlaunch.toml: cannot read: No such file or directory. Try: ls /");
   }
 }
 

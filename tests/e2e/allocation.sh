@@ -20,4 +20,4 @@ expect_no_err 'node1'
 
 in_allocation -hosts node2,node3 true
 expect_status 64
-expect_err 'cannot use node3: slurm has given this job node1, node2 alone'
+expect_err 'node3: not in the allocation: slurm has given this job node1, node2'

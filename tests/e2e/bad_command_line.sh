@@ -13,23 +13,23 @@ refused() { # PATTERN ARGUMENTS...
   [ ! -e "$work/started" ] || fail "something was started by: $*"
 }
 
-refused "^dtlaunch: .*'-?-hostfil'.*-hostfile" -hostfil hosts
-refused "^dtlaunch: .*'--dry-rum'.*--dry-run" --dry-rum
-refused "'0'" -np 0
-refused "'many'" -np many
-refused "'-1'" -ppn=-1
-refused "'soon'" --timeout soon
+refused '^dtlaunch: -hostfil: unknown option\. Try: -hostfile$' -hostfil hosts
+refused '^dtlaunch: --dry-rum: unknown option\. Try: --dry-run$' --dry-rum
+refused '^dtlaunch: -np 0: not a whole number' -np 0
+refused '^dtlaunch: -np many: not a whole number' -np many
+refused '^dtlaunch: -ppn=-1: not a whole number' -ppn=-1
+refused '^dtlaunch: --timeout soon: not a number of seconds' --timeout soon
 refused "RANK" -np 2 -genv RANK=7
 refused "not-a-pair" -genv not-a-pair
 
-refused "'--dry-run' behind it is an option" --report --dry-run
-refused "^dtlaunch: unknown option '--hlep'\. Try: dtlaunch --help" --hlep
-refused "unknown option '-fhosts'\. Try: -hosts, or -f hosts" -fhosts
+refused '^dtlaunch: --report: needs FILE, and --dry-run is an option' --report --dry-run
+refused "^dtlaunch: --hlep: unknown option\. Try: dtlaunch --help" --hlep
+refused "-fhosts: unknown option\. Try: -hosts, or -f hosts" -fhosts
 refused "dtlaunch runs jobs on CPUs" --nproc-per-node=gpu
-refused "all programs in the file, or all on the command line" true : -configfile x
+refused 'Try: -configfile x without a program' true : -configfile x
 launch --dry-run --detach -n1 true
 expect_status 0
-expect_err '^dtlaunch: --detach is left out'
+expect_err '^dtlaunch: --detach: left out'
 # shellcheck disable=SC2016
 launch --nproc_per_node 1 --nnodes 1 --rdzv-id 1 --rdzv-backend c10d --rdzv-endpoint localhost:29400 \
   --no-python sh -c 'echo "rank $RANK of $WORLD_SIZE, $TORCHELASTIC_MAX_RESTARTS"'
@@ -42,7 +42,7 @@ expect_err '-np'
 
 # A word that was meant for a command starts nothing; a program of that name here is a program.
 for words in 'doctr doctor' 'status ps' 'list ps' 'stop kill' 'logz logs'; do
-  refused "'${words% *}' is neither a command .*did you mean: dtlaunch ${words#* }[?]" "${words% *}"
+  refused "^dtlaunch: ${words% *}: neither a command .* Try: dtlaunch ${words#* }, or" "${words% *}"
 done
 launch --push -np 1 true # an option that is like a command's name
 expect_status 0

@@ -94,6 +94,6 @@ expect_hosts_idle 10
 # Ids that name no job.
 launch logs ffff
 expect_status 65
-expect_err "there is no job 'ffff'"
+expect_err "ffff: none of the hosts that were asked has such a job"
 launch attach xyz
 expect_status 64

@@ -36,7 +36,7 @@ assert json.load(open(sys.argv[2]))["tags"] == tags
 CHECK
 launch -np 1 --tag 'two words' true
 expect_status 64
-expect_err "--tag: 'two words' is not a tag: a-z, A-Z, 0-9 and .*Try: --tag nightly,run=7"
+expect_err "--tag 'two words': 'two words' is not a tag .*Try: --tag nightly,run=7"
 
 # What it makes of it changes nothing; a line says that it failed, and it has no secret of the job's.
 launch -np 1 --on-event 'env >"'"$work"'/seen"; echo no such place >&2; exit 7' sh -c 'exit 3'

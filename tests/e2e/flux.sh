@@ -96,7 +96,7 @@ expect_status 0
 expect_err 'agents start by flux, in one step of job flux, on node1, node2, node3$'
 in_job "$bin/dtlaunch" -hosts node2,elsewhere true
 expect_status 64
-expect_err 'cannot use elsewhere: flux has given this job node1, node2, node3 alone'
+expect_err 'elsewhere: not in the allocation: flux has given this job node1, node2, node3'
 for refused in --push "--reconnect 9"; do
   # shellcheck disable=SC2086
   in_job "$bin/dtlaunch" $refused true

@@ -59,9 +59,9 @@ expect_err 'missing\.toml'
 sed 's|\.\./hosts|nowhere|' "$work/job/two.toml" >"$work/job/lost.toml"
 launch -c "$work/job/lost.toml"
 expect_status 65
-expect_err "^dtlaunch: $work/job/lost\.toml:3: cannot read '$work/job/nowhere': No such file"
+expect_err "^dtlaunch: $work/job/lost\.toml:3: hosts.file = \"nowhere\": cannot read: No such file"
 launch -c "$work/job/lost.toml" -f "$work/nobody"
-expect_err "^dtlaunch: cannot read '$work/nobody'"
+expect_err "^dtlaunch: $work/nobody: cannot read: "
 
 # --dry-run asks dttrain about its settings, too.
 printf '[trainer]\nmax_stepz = 3\n' >"$work/job/trainer.toml"

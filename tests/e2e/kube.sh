@@ -162,29 +162,29 @@ refused() { # PATTERN ARGUMENTS
   expect_status 64
   expect_err "$1"
 }
-refused 'kind is missing' "${usual[@]}" true
-refused "'podjob' is not one of" --kind podjob "${usual[@]}" true
-refused 'image is missing' --kind job --nodes 1 --cpus 1 --memory 1Gi true
-refused 'nodes is missing' --kind job --image a --cpus 1 --memory 1Gi --shm 64Mi true
-refused 'cpus is missing' --kind job --image a --nodes 1 --memory 1Gi true
-refused 'memory is missing' --kind job --image a --nodes 1 --cpus 1 true
-refused 'no program is given' --kind job "${usual[@]}"
-refused "name Bert: 'B' is none of small letters" --kind job "${usual[@]}" --name Bert true
-refused 'name 3d: it does not begin with a letter' --kind job "${usual[@]}" --name 3d true
-refused 'name .*: it has 60 characters' --kind job "${usual[@]}" --name "$(printf 'a%.0s' {1..60})" true
-refused "namespace a.b: '.' is none" --kind job "${usual[@]}" --namespace a.b true
-refused 'image a b' --kind job --image 'a b' --nodes 1 --cpus 1 --memory 1Gi true
-refused "'1.5' is" --kind job --image a --nodes 1 --cpus 1.5 --memory 1Gi true
-refused 'memory 16: it is less than 64 MiB' --kind job --image a --nodes 1 --cpus 1 --memory 16 true
-refused 'memory 16GB: it is no amount' --kind job --image a --nodes 1 --cpus 1 --memory 16GB true
+refused 'kind: missing' "${usual[@]}" true
+refused 'kind podjob: not one of' --kind podjob "${usual[@]}" true
+refused 'image: missing' --kind job --nodes 1 --cpus 1 --memory 1Gi true
+refused 'nodes: missing' --kind job --image a --cpus 1 --memory 1Gi --shm 64Mi true
+refused 'cpus: missing' --kind job --image a --nodes 1 --memory 1Gi true
+refused 'memory: missing' --kind job --image a --nodes 1 --cpus 1 true
+refused 'names a program' --kind job "${usual[@]}"
+refused "name Bert: has 'B', and may have lower-case letters" --kind job "${usual[@]}" --name Bert true
+refused 'name 3d: does not begin with a letter' --kind job "${usual[@]}" --name 3d true
+refused 'name .*: has 60 characters' --kind job "${usual[@]}" --name "$(printf 'a%.0s' {1..60})" true
+refused "namespace a.b: has '[.]'" --kind job "${usual[@]}" --namespace a.b true
+refused "image 'a b'" --kind job --image 'a b' --nodes 1 --cpus 1 --memory 1Gi true
+refused 'cpus 1.5: not a whole number' --kind job --image a --nodes 1 --cpus 1.5 --memory 1Gi true
+refused 'memory 16: less than 64 MiB' --kind job --image a --nodes 1 --cpus 1 --memory 16 true
+refused 'memory 16GB: not an amount' --kind job --image a --nodes 1 --cpus 1 --memory 16GB true
 refused 'shm 32Gi: /dev/shm is of the pod' --kind job "${usual[@]}" --shm 32Gi true
-refused "pvc a:data: 'data' is no folder" --kind job "${usual[@]}" --pvc a:data true
-refused 'pvc b:/data: something else lies at /data' --kind job "${usual[@]}" --pvc a --pvc b:/data true
+refused "pvc a:data: 'data' is not an absolute path" --kind job "${usual[@]}" --pvc a:data true
+refused 'pvc b:/data: something else is mounted at /data' --kind job "${usual[@]}" --pvc a --pvc b:/data true
 refused 'only a PyTorchJob has pods that come and go' --kind job --image a --nodes 1:2 --cpus 1 --memory 1Gi true
 refused 'the pods are the hosts' --kind job "${usual[@]}" -- -hosts a,b true
 refused 'the pods are the hosts' --kind job "${usual[@]}" -- --detach true
 refused '4 pods with 1 rank each have 4' --kind job "${usual[@]}" -- -np 6 true
-refused 'it is said before' --kind job "${usual[@]}" -ppn 2 -- -ppn 3 true
+refused 'given to kube render and again' --kind job "${usual[@]}" -ppn 2 -- -ppn 3 true
 refused 'unknown option' --kind job "${usual[@]}" -- --nonsense true
 run "$bin/dtlaunch" kube apply
 expect_status 64

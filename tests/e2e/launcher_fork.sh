@@ -40,13 +40,13 @@ run env HYDRA_LAUNCHER=slurm HYDRA_LAUNCHER_EXEC=/etc/mpi/kubexec.sh OMPI_MCA_pl
   OMPI_MCA_coll_hcoll_enable=0 OMPI_MCA_unheard_of=1 "$bin/dtlaunch" -np 1 sh -c 'echo ran'
 expect_status 0
 expect_out '^ran$'
-expect_err 'HYDRA_LAUNCHER=slurm is left out'
-expect_err 'HYDRA_LAUNCHER_EXEC=/etc/mpi/kubexec.sh is left out'
-expect_err 'OMPI_MCA_plm_rsh_agent=x is left out'
+expect_err 'HYDRA_LAUNCHER=slurm: left out'
+expect_err 'HYDRA_LAUNCHER_EXEC=/etc/mpi/kubexec.sh: left out'
+expect_err 'OMPI_MCA_plm_rsh_agent=x: left out'
 expect_no_err hcoll
 run env MPIEXEC_TIMEOUT=soon "$bin/dtlaunch" -np 1 true
 expect_status 64
-expect_err "MPIEXEC_TIMEOUT=soon: .*'soon' is no number of seconds"
+expect_err "MPIEXEC_TIMEOUT=soon: .*not a number of seconds"
 
 # Ports.
 # shellcheck disable=SC2016
@@ -58,7 +58,7 @@ run env MPIEXEC_PORT_RANGE=25004:25007 "$bin/dtlaunch" -np 1 sh -c 'echo "$MASTE
 expect_out '^2500[4-7]$'
 launch --port-range 25007:25004 -np 1 true
 expect_status 64
-expect_err 'no range of TCP ports.*Try: --port-range'
+expect_err 'not a range of TCP ports.*Try: --port-range'
 python3 -c '
 import socket, subprocess, sys
 held = [socket.socket() for _ in range(2)]

@@ -44,7 +44,7 @@ expect_network 10.78.0.1 'eth1 eth1 eth1'
 printf '%s\n' node1 'node2 iface=eth7' >"$work/one"
 launch -f "$work/one" -ppn 1 sh -c "$show"
 expect_status 78
-expect_err 'iface=eth7 names nothing on node2.*eth0 10\.77\.0\.2'
+expect_err 'node2: iface=eth7: matches no interface: it has .*eth0 10\.77\.0\.2'
 printf '%s\n' node1 'node2 iface=10.0.0.0/77' >"$work/one"
 launch -f "$work/one" -ppn 1 sh -c "$show"
 expect_status 65

@@ -66,10 +66,10 @@ expect_equal "output of the first node" "$(sort "$work/out.0" | xargs)" "rank 0 
 by_hand() { DTL_NNODES='' DTL_NODE_RANK=1 launch "$@" true; }
 by_hand --nnodes 3
 expect_status 78
-expect_err '^dtlaunch: the job has no token: .*Try: openssl rand -hex 32 >token'
+expect_err '^dtlaunch: DTL_TOKEN_FILE: neither .*Try: openssl rand -hex 32 >token'
 by_hand
 expect_status 78
-expect_err '^dtlaunch: nothing says how many nodes the job has: .*Try: --nnodes N, or DTL_NNODES=N'
+expect_err '^dtlaunch: --nnodes: missing: .*Try: --nnodes N, or DTL_NNODES=N'
 DTL_TOKEN=$token by_hand --nnodes 3 --start-timeout 2
 expect_status 124
 expect_err "^dtlaunch: first\.pods:29500: not found in 2 s: .*Try: see whether the job's first node runs"

@@ -99,7 +99,7 @@ wait_for 30 "two ranks" ranks_run 0 2
 touch "$work/cloud.node3/notice"
 end_job
 expect_status 143
-expect_err '^dtlaunch: not started again: its ranks do not fit what is left: -np 2 needs 1 more slot: 1 host offers 1$'
+expect_err '^dtlaunch: not started again: its ranks do not fit what is left: -np 2: needs 1 more slot: 1 host offers 1$'
 expect_no_err 'going on'
 
 # ---- nothing is asked unless wanted; a signal is a notice where that is agreed

@@ -96,7 +96,7 @@ expect_status 0
 expect_err 'agents start by pbs_tmrsh, in tasks of job 7.server, on node2, node3$'
 in_job "$bin/dtlaunch" -launcher pbs -hosts node2,elsewhere true
 expect_status 64
-expect_err 'cannot use elsewhere: pbs has given this job node1, node2, node3 alone'
+expect_err 'elsewhere: not in the allocation: pbs has given this job node1, node2, node3'
 
 # ---- a rank's status is the job's; killed starters end nothing that runs
 # shellcheck disable=SC2016

@@ -108,11 +108,11 @@ if [ "$(id -u)" = 0 ] && mknod "$work/null" c 1 3; then
   mknod "$work/disk" b 240 77
   launch -hosts node1 -np 1 --report "$work/disk" touch "$work/started"
   expect_status 73
-  expect_err "cannot write '$work/disk': it is a disk. Try: the name of a file"
+  expect_err "$work/disk: cannot write: a disk, not a file\. Try: ls -l $work/disk"
 fi
 launch -hosts node1 -np 1 --report "$work" touch "$work/started"
 expect_status 73
-expect_err "cannot write '$work': it is a folder"
+expect_err "$work: cannot write: a directory, not a file"
 [ ! -e "$work/started" ] || fail "a job began although its report cannot be written"
 mkfifo "$work/pipe"
 is_report <"$work/pipe" &

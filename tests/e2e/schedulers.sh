@@ -27,14 +27,14 @@ expect_out '^role +launcher'
 expect_out '^hosts +2: n1:2, n2:2$'
 run env -i "${batch[@]}" JOB_COMPLETION_INDEX=0 "$bin/dtlaunch" --dry-run true
 expect_status 64
-expect_err 'JOB_COMPLETION_INDEX says indexed-job, and SLURM_JOB_ID says slurm'
+expect_err 'SLURM_JOB_ID: set by slurm, and JOB_COMPLETION_INDEX by indexed-job'
 mapfile -t task <"$data/slurm22-step-N2-n3-rank2.env"
 run env -i "${task[@]}" "$bin/dtlaunch" --show-scheduler
 expect_out '^meeting at +n1, port 29[5-9][0-9][0-9]$'
 expect_out '^so +srun has started 3 ranks; this is rank 2$'
 run env -i "${task[@]}" "$bin/dtlaunch" true
 expect_status 78
-expect_err 'the job has no token.*export DTL_TOKEN='
+expect_err 'DTL_TOKEN_FILE: neither it nor DTL_TOKEN is set.*export DTL_TOKEN='
 # A script of Flux has to be told its hosts by flux.
 run env -i FLUX_URI=local:///run/flux/local "$bin/dtlaunch" true
 expect_status 64
@@ -68,7 +68,7 @@ expect_status 71
 expect_err 'far2: cannot start agent: .*blaunch ended: exit status 3, saying "far2: no resources"'
 in_scheduler LSB_MCPU_HOSTS='far2 1' LSF_BINDIR="$work/lsf" "$bin/dtlaunch" -hosts else true
 expect_status 64
-expect_err 'cannot use else: lsf has given this job far2 alone'
+expect_err 'else: not in the allocation: lsf has given this job far2'
 
 # Without srun the script's own host needs neither ssh nor starter.
 me=$(uname -n)

@@ -193,7 +193,7 @@ refused() { # STATUS PATTERN ARGUMENTS of dtlaunch
 refused 64 'np 2: slurm has started 3 tasks of dtlaunch, and each is one rank' -np 2 true
 refused 64 'rankmap' -rankmap 0,0,1 true
 refused 64 'ppn' -ppn 2 true
-refused 64 'hosts are named' -hosts node1 true
+refused 64 'with hosts named each would start the whole job' -hosts node1 true
 unset DTL_TOKEN
-refused 78 'no token.*export DTL_TOKEN=\$\(openssl rand -hex 32\), before srun' true
+refused 78 'nor DTL_TOKEN is set.*export DTL_TOKEN=\$\(openssl rand -hex 32\), before srun' true
 expect_hosts_idle 10

@@ -74,7 +74,7 @@ const std::vector<std::string> kPieces = {"[",
 // "hosts:3:7", "column 7", "job.toml:3": a name, then numbers that are at least 1.
 bool says_where(const Error& error, const std::string& prefix) {
   const std::string& attempted = error.attempted();
-  if (prefix.ends_with('=')) {  // a variable, named as a whole
+  if (prefix.ends_with('=') || prefix.starts_with('-')) {  // a variable or option, as a whole
     return attempted.find(prefix) != std::string::npos && !error.reason().empty();
   }
   if (!attempted.starts_with(prefix)) return false;
@@ -138,7 +138,7 @@ std::vector<Target> targets() {
        {"0-3,8", "allcores:map=scatter", "all:grain=2,shift=half,preoffset=1,postoffset=core"},
        [](const std::string& text) { check_pin_variable("I_MPI_PIN_PROCESSOR_LIST", text); }},
       {"-bind-to",
-       "--bind-to=",
+       "--bind-to",
        {"core:2", "user:0+2,1-3x2", "socket:overload-allowed", "hwthread", "none"},
        [](const std::string& text) {
          PinOptions options;
@@ -146,7 +146,7 @@ std::vector<Target> targets() {
          check_pins(options, {});
        }},
       {"-map-by",
-       "--map-by=",
+       "--map-by",
        {"ppr:2:socket", "slot:PE=2", "numa:2:SPAN", "socket,NOOVERSUBSCRIBE", "node"},
        [](const std::string& text) {
          PinOptions options;

@@ -40,6 +40,15 @@ std::function<bool(const Error&)> counts_from(const std::string& prefix) {
   };
 }
 
+// "-hosts a,,b: column 3", the whole option and the place in it.
+bool says_column(const Error& error) {
+  constexpr std::string_view kColumn = ": column ";
+  const std::size_t column = error.attempted().rfind(kColumn);
+  return error.attempted().starts_with("-hosts ") && column != std::string::npos &&
+         parse_integer(error.attempted().substr(column + kColumn.size()), 1, INT32_MAX) &&
+         !error.reason().empty();
+}
+
 std::vector<std::string> samples() {
   std::vector<std::string> texts;
   for (const char* name : {"names", "mpich", "openmpi", "ranges", "addresses", "ports", "machines",
@@ -98,7 +107,7 @@ std::vector<Reader> text_readers() {
        {"a", "a,b:2", "n[01-04,07]:2,al@b", "[::1]:2,10.0.0.[1-4]"},
        kWords,
        [](const std::string& bytes) { check_hosts(parse_host_option(bytes)); },
-       counts_from("-hosts: column ")},
+       says_column},
       {"hostlist",
        {"n[01-04,07]", "[n01-n04]", "r[1-2]n[1-2]", "[a-1-a-3,b]"},
        kWords,

@@ -142,7 +142,7 @@ TEST_F(CarriedAgent, NamesTheHostAndWhatTheCommandSaid) {
                                        join(options_.carrier, " ") + " far " + options_.agent_path +
                                        " --version");
   options_.carrier = {"no-such-carrier"};
-  EXPECT_THAT(error_of(host("far")), testing::HasSubstr("there is no no-such-carrier on PATH"));
+  EXPECT_THAT(error_of(host("far")), testing::HasSubstr("no-such-carrier is not on PATH"));
   Host with_user = host("far");
   with_user.user = "al";
   EXPECT_THAT(error_of(with_user), testing::HasSubstr("the host has a user"));

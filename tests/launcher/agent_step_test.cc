@@ -184,7 +184,7 @@ TEST(AgentStep, TakesPlainHostsThatItHasAndTheOthersWhereItIsTheOnlyWay) {
   EXPECT_TRUE(only.takes(named("h3")));
   EXPECT_THAT(start(only, named("h3")).what(), HasSubstr("h3: cannot start agent: pbs_tmrsh has"));
   EXPECT_THAT(start(only, users).what(),
-              HasSubstr("the host has a user, and pbs_tmrsh takes none"));
+              HasSubstr("the host has a user, and pbs_tmrsh does not take one"));
 }
 
 }  // namespace

@@ -118,12 +118,14 @@ environment = { LR = 0.5 }
 }
 
 TEST(JobFile, RefusesProgramsThatSayNothingOrTooMuch) {
-  EXPECT_EQ(error_of("[[programs]]\nranks = 2"), "job.toml:1: it names no program");
+  EXPECT_EQ(error_of("[[programs]]\nranks = 2"),
+            "job.toml:1: programs.0: it names no program. Try: program = \"python3\"");
   EXPECT_EQ(error_of("program = \"a\"\n[[programs]]\nprogram = \"b\""),
-            "job.toml:2: there are programs in [[programs]] and outside. "
+            "job.toml:2: programs: there are programs in [[programs]] and outside. "
             "Try: all of them in [[programs]]");
   EXPECT_EQ(error_of("ranks = 2\n[[programs]]\nprogram = \"b\""),
-            "job.toml:1: each of [[programs]] has its own ranks. Try: ranks below [[programs]]");
+            "job.toml:1: ranks = 2: each of [[programs]] has its own ranks. "
+            "Try: ranks = N in each of [[programs]]");
   EXPECT_EQ(error_of("[[programs]]\nprogram = \"b\"\nrank = 2"),
             "job.toml:3: unknown key 'programs.0.rank'. Try: programs.0.ranks");
   EXPECT_EQ(error_of("[[programs]]\nprogram = \"b\"\ntags = [\"a\"]"),
@@ -131,22 +133,25 @@ TEST(JobFile, RefusesProgramsThatSayNothingOrTooMuch) {
   EXPECT_EQ(error_of("[hosts]\nlist = [\"a\"]\nranks = 2"),
             "job.toml:3: unknown key 'hosts.ranks'. Try: ranks, above the first [table]");
   EXPECT_EQ(error_of("tags = [\"a b\"]"),
-            "job.toml:1: 'tags': 'a b' is not a tag: a-z, A-Z, 0-9 and \"._:/@+=-\", a letter or "
-            "digit first. Try: tags = [\"nightly\", \"run=7\"]");
+            "job.toml:1: tags: 'a b' is not a tag (letters, digits and ._:/@+=-; a letter or "
+            "digit first). Try: tags = [\"nightly\", \"run=7\"]");
   EXPECT_THAT(error_of("notice_signal = \"KILL\""), EndsWith("Try: USR1, USR2 or none"));
   EXPECT_EQ(error_of("[[programs]]\nprogram = \"b\"\nranks = 0"),
-            "job.toml:3: 'programs.0.ranks' is 0. Try: a number from 1 to 65535");
+            "job.toml:3: programs.0.ranks = 0: not a whole number (1 to 65535). Try: ranks = 1");
 }
 
 TEST(JobFile, TellsErrorsOfTheCommandLinesWordsWithTheirPlace) {
-  EXPECT_EQ(error_of("\nrank_map = \"0,x\""), "job.toml:2: 'rank_map': 'x' is not understood");
+  EXPECT_EQ(error_of("\nrank_map = \"0,x\""),
+            "job.toml:2: rank_map = \"0,x\": 'x' is not understood. "
+            "Try: man 5 dtlaunch.toml");
   EXPECT_EQ(error_of("compat = [\"horovd\"]"),
-            "job.toml:1: 'compat': 'horovd' is no launcher known here. Try: horovod");
+            "job.toml:1: compat: unknown launcher 'horovd'. Try: compat = [\"horovod\"]");
   EXPECT_EQ(error_of("port_range = \"9\""),
-            "job.toml:1: 'port_range': it is no range of TCP ports. "
+            "job.toml:1: port_range = \"9\": not a range of TCP ports (1 to 65535). "
             "Try: port_range = \"20000:20099\"");
   EXPECT_EQ(error_of("inherit = \"some\""),
-            "job.toml:1: 'inherit' is 'some'. Try: all, none or list:A,B");
+            "job.toml:1: inherit = \"some\": not all, none or list:A,B. "
+            "Try: inherit = \"list:A,B\"");
 }
 
 TEST(JobFile, SaysNothingWhenEmpty) {
@@ -170,7 +175,7 @@ TEST(JobFile, TurnsTrainerSettingsIntoFlagsOfDttrain) {
 
 TEST(JobFile, RefusesTrainerSettingsForAnotherProgram) {
   EXPECT_EQ(error_of("program = \"python3\"\n[trainer]\nseed = 1"),
-            "job.toml:2: [trainer] is for dttrain, and program is 'python3'. "
+            "job.toml:2: trainer: [trainer] is for dttrain, and program is 'python3'. "
             "Try: arguments = [...]");
 }
 
@@ -187,10 +192,15 @@ TEST(JobFile, RefusesBadHosts) {
   EXPECT_EQ(error_of("hosts.list = [\"a\", \"b:0\"]"),
             "job.toml:1: hosts.list: '0' is not a number of slots. "
             "Try: a number from 1 to 65535, such as host:2");
-  EXPECT_EQ(error_of("hosts.list = []"), "job.toml:1: the list names no host");
-  EXPECT_EQ(error_of("hosts.list = [\"\"]"), "job.toml:1: hosts.list: a host name is missing");
+  EXPECT_EQ(error_of("hosts.list = []"),
+            "job.toml:1: hosts.list: the list names no host. "
+            "Try: hosts.list = [\"node01\", \"node02:2\"]");
+  EXPECT_EQ(error_of("hosts.list = [\"\"]"),
+            "job.toml:1: hosts.list: a host name is missing. "
+            "Try: hosts.list = [\"node01\", \"node02:2\"]");
   EXPECT_EQ(error_of("[hosts]\nfile = \"h\"\nlist = [\"a\"]"),
-            "job.toml:3: hosts.file and hosts.list both name hosts. Try: one of the two");
+            "job.toml:3: hosts.list: hosts.file names hosts as well. "
+            "Try: hosts.list or hosts.file, not both");
 }
 
 TEST(JobFile, SeesRelativePathsFromItsOwnFolder) {
@@ -211,14 +221,19 @@ TEST(JobFile, NamesUnknownKeysWithLineAndTheNearestOne) {
 }
 
 TEST(JobFile, RefusesNumbersOutOfRange) {
-  EXPECT_EQ(error_of("\nranks = 0"), "job.toml:2: 'ranks': '0' is no number from 1 to 65535");
+  EXPECT_EQ(error_of("\nranks = 0"),
+            "job.toml:2: ranks = 0: not a whole number (1 to 65535). Try: man 5 dtlaunch.toml");
   EXPECT_EQ(error_of("timeout = -5"),
-            "job.toml:1: 'timeout': '-5' is no number of seconds from 0.001 to 31622400");
-  EXPECT_EQ(error_of("ranks = \"4\""), "job.toml:1: 'ranks' must be a whole number, not a string");
-  EXPECT_EQ(error_of("ranks = \"4:2\""), "job.toml:1: 'ranks': '4:2' begins above its end");
+            "job.toml:1: timeout = -5: not a number of seconds (0.001 to 31622400). "
+            "Try: man 5 dtlaunch.toml");
+  EXPECT_EQ(error_of("ranks = \"4\""),
+            "job.toml:1: ranks = \"4\": not a whole number. Try: ranks = 4");
+  EXPECT_EQ(error_of("ranks = \"4:2\""),
+            "job.toml:1: ranks = \"4:2\": the range begins above its end. "
+            "Try: man 5 dtlaunch.toml");
   EXPECT_EQ(error_of("nodes = \"1:2\""), "no error");
   EXPECT_THAT(error_of("[hosts]\ndiscover = \"list\"\nlist = [\"a\"]"),
-              testing::HasSubstr("job.toml:2: its command lists the hosts, and so does the file"));
+              testing::HasSubstr("hosts.discover = \"list\": the file names hosts as well"));
 }
 
 TEST(JobFile, EveryKeyOfTheTableIsInTheManPage) {
@@ -236,10 +251,12 @@ TEST(JobFile, EveryKeyOfTheTableIsInTheManPage) {
 
 TEST(JobFile, RefusesNamesThatAreNone) {
   EXPECT_EQ(error_of("[environment]\n\"A B\" = 1"),
-            "job.toml:1: 'A B' is not the name of a variable");
+            "job.toml:1: environment: 'A B' is not the name of a variable. "
+            "Try: NAME = \"VALUE\"");
   EXPECT_EQ(error_of("[trainer]\n\"a b\" = 1"),
-            "job.toml:1: 'a b' is not the name of a setting. Try: max_steps = 100");
-  EXPECT_EQ(error_of("program = \"\""), "job.toml:1: 'program' is empty");
+            "job.toml:1: trainer: 'a b' is not the name of a setting. Try: max_steps = 100");
+  EXPECT_EQ(error_of("program = \"\""),
+            "job.toml:1: program = \"\": the value is empty. Try: man 5 dtlaunch.toml");
 }
 
 }  // namespace

@@ -156,9 +156,9 @@ TEST_F(JobRequestTest, RefusesHostsOfOneProgramAlone) {
     }
     return "accepted";
   };
-  EXPECT_THAT(refusal({"x", ":", "-host", "b", "y"}), HasSubstr("another program has none"));
+  EXPECT_THAT(refusal({"x", ":", "-host", "b", "y"}), HasSubstr("another has none"));
   EXPECT_THAT(refusal({"-rr", "-host", "a", "x", ":", "-host", "b", "y"}),
-              HasSubstr("so does another option"));
+              HasSubstr("another option says where ranks go as well"));
   EXPECT_THAT(refusal({"-host", "a", "x", ":", "-n", "3", "-host", "b:2", "y"}),
               HasSubstr("only 2 slots"));
 }

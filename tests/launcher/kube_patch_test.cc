@@ -53,11 +53,11 @@ TEST(KubePatch, IsRefusedWhereItDoesNothing) {
        {R"({"kind":"Pod","spec":{"x":2}})", R"({"apiVersion":"v2","spec":{"x":2}})",
         R"({"metadata":{"name":"b"},"spec":{"x":2}})", R"({"metadata":{"namespace":"b"}})"}) {
     EXPECT_THAT(error_of([&] { patched(patch); }),
-                AllOf(HasSubstr("--patch p, patch 3: it fits no object"),
+                AllOf(HasSubstr("--patch p, patch 3: fits none of the objects"),
                       HasSubstr("kind Service (v1) named a, kind Job (batch/v1) named a")));
   }
-  EXPECT_THAT(error_of([] { patched(R"({"spec":{"x":1}})"); }), HasSubstr("it changes nothing"));
-  EXPECT_THAT(error_of([] { patched(R"({"spec":{"q":null}})"); }), HasSubstr("it changes nothing"));
+  EXPECT_THAT(error_of([] { patched(R"({"spec":{"x":1}})"); }), HasSubstr("changes nothing"));
+  EXPECT_THAT(error_of([] { patched(R"({"spec":{"q":null}})"); }), HasSubstr("changes nothing"));
   EXPECT_THAT(error_of([] { patched(R"({"kind":null})"); }), HasSubstr("its kind is not a text"));
   EXPECT_THAT(error_of([] { patched(R"({"metadata":null})"); }),
               HasSubstr("its metadata is not an object"));
@@ -84,7 +84,7 @@ TEST(KubePairs, LabelsAreWhatKubernetesTakes) {
 
 TEST(KubePairs, VariablesAreThoseThatRanksInherit) {
   EXPECT_EQ(parse_variables({"A=b=c", "B="}), (KubePairs{{"A", "b=c"}, {"B", ""}}));
-  EXPECT_THAT(error_of([] { parse_variables({"A"}); }), HasSubstr("--env A: there is no '='"));
+  EXPECT_THAT(error_of([] { parse_variables({"A"}); }), HasSubstr("--env A: '=' is missing"));
   EXPECT_THAT(error_of([] { parse_variables({"A=\xff"}); }),
               HasSubstr("--env A=\\xff: its value is not text"));
   EXPECT_THAT(error_of([] { parse_variables({"1a=b"}); }), HasSubstr("not the name of a variable"));

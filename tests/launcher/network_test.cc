@@ -280,11 +280,11 @@ TEST(Network, NamesTheNodesWithoutTheInterfaceAskedFor) {
   nodes[2].nics.pop_back();
   nodes[2].listening.addresses.pop_back();
   const std::string text = refusal(nodes, "ib0");
-  EXPECT_THAT(text, HasSubstr("--iface ib0 names nothing on these nodes"));
+  EXPECT_THAT(text, HasSubstr("--iface ib0: matches no interface"));
   EXPECT_THAT(text, HasSubstr("\n  n3 has docker0 172.17.0.1, eth0 10.0.0.3"));
   EXPECT_THAT(text, Not(HasSubstr("n1 has")));
   nodes[1].own = InterfaceFilter("eth9");
-  EXPECT_THAT(refusal(nodes, "eth0"), HasSubstr("iface=eth9 names nothing on n2"));
+  EXPECT_THAT(refusal(nodes, "eth0"), HasSubstr("n2: iface=eth9: matches no interface"));
 }
 
 TEST(Network, NamesEveryFailedPairFolded) {

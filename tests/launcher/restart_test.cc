@@ -166,9 +166,9 @@ TEST(EpochEnd, KnowsBeforehandWhetherTheRanksFitTheHostsThatAreLeft) {
   n3.name = "n3";
   spare.name = "spare";
   EXPECT_EQ(why_not_on({n1, n2}, 4), "");
-  EXPECT_EQ(why_not_on({n1}, 4), "-np 4 needs 2 more slots: 1 host offers 2");
+  EXPECT_EQ(why_not_on({n1}, 4), "-np 4: needs 2 more slots: 1 host offers 2");
   n2.slots = 1;
-  EXPECT_EQ(why_not_on({n1, n2}, 4), "-np 4 needs 1 more slot: 2 hosts offer 3");
+  EXPECT_EQ(why_not_on({n1, n2}, 4), "-np 4: needs 1 more slot: 2 hosts offer 3");
   EXPECT_EQ(why_not_on({n1, spare}, 4), "");  // nobody knows what it has
   EXPECT_EQ(why_not_on({n1, n3}, 4), "");
   EXPECT_EQ(why_not_on({}, 4), "");  // this machine, as before

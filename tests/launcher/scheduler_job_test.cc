@@ -97,7 +97,7 @@ TEST(SiteVariables, ArgumentsForSshThatMeanNothingHereAreNoWarning) {
   EXPECT_THAT(line.warnings, testing::IsEmpty());
   EXPECT_EQ(line.notes.size(), 5u);
   EXPECT_THAT(parse_command_line({"p"}, {{"HYDRA_LAUNCH_EXTRA_ARGS", "-i key"}}).warnings,
-              testing::ElementsAre(HasSubstr("HYDRA_LAUNCH_EXTRA_ARGS=-i key is left out")));
+              testing::ElementsAre(HasSubstr("HYDRA_LAUNCH_EXTRA_ARGS=-i key: left out")));
 }
 
 TEST_F(SchedulerJobTest, TakesTheHostsOfTheScheduler) {
@@ -124,8 +124,7 @@ TEST_F(SchedulerJobTest, KeepsToTheAllocation) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), Exit::kUsage);
-    EXPECT_THAT(error.what(), testing::StartsWith("cannot use h3, h4: lsf has given this job h1, "
-                                                  "h2 alone"));
+    EXPECT_THAT(error.what(), testing::StartsWith("h3, h4: not in the allocation: lsf has"));
   }
   EXPECT_THAT(names(describe({"--scheduler", "none", "-hosts", "h3", "p"}).request.hosts),
               ElementsAre("h3"));
@@ -314,7 +313,8 @@ TEST_F(SchedulerJobTest, LeavesToSshWhatTasksOfPbsCannot) {
     describe({"-launcher", "pbs", "-hosts", "h2,h3", "p"});
     FAIL() << "accepted";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("cannot use h3: pbs has given this job h1, h2 alone"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("h3: not in the allocation: pbs has given this job h1, h2"));
   }
   around_.environment = {{"LSB_MCPU_HOSTS", "h1 2"}};
   EXPECT_THROW(describe({"-launcher", "pbs", "p"}), Error);
@@ -328,7 +328,7 @@ TEST_F(SchedulerJobTest, StartsAgentsInAStepOfSlurmWhereSrunIsThere) {
                          {"SLURM_TASKS_PER_NODE", "1(x3)"}};
   const JobSettings without = describe({"p"});
   EXPECT_FALSE(without.step);
-  EXPECT_THAT(without.notices, ElementsAre(HasSubstr("no srun on PATH")));
+  EXPECT_THAT(without.notices, ElementsAre(HasSubstr("srun is not on PATH")));
   ::chmod(file("srun", "").c_str(), 0755);
   around_.environment.emplace_back("PATH", folder_);
 

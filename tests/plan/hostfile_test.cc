@@ -150,7 +150,9 @@ TEST(Hostfile, RefusesAHostNamedAgainInAnotherWay) {
   EXPECT_EQ(error_of("a:2\na"),
             "hosts:2:1: 'a' is named at hosts:1:1 with a number of slots. "
             "Try: slots on both lines or on neither");
-  EXPECT_EQ(error_of("al@a\nbo@a"), "hosts:2:1: 'a' is named at hosts:1:1 with another user");
+  EXPECT_EQ(error_of("al@a\nbo@a"),
+            "hosts:2:1: 'a' is named at hosts:1:1 with another user. "
+            "Try: man 5 dtlaunch-hostfile");
   EXPECT_EQ(error_of("a addr=10.0.0.1\na addr=10.0.0.2"),
             "hosts:2:1: 'a' is named at hosts:1:1 with addr=10.0.0.1. Try: the same on both lines");
   EXPECT_EQ(error_of("a:4 max_slots=4\na:2"),
@@ -183,7 +185,9 @@ TEST(Hostfile, RefusesSlotsThatAreNoNumberWithLineAndColumn) {
 TEST(Hostfile, RefusesSlotsGivenTwice) {
   EXPECT_EQ(error_of("host:2 slots=4"),
             "hosts:1:1: 'host:2' and slots=4 both give slots. Try: one of the two");
-  EXPECT_EQ(error_of("a slots=2 np=2"), "hosts:1:11: 'np=2' says again what the line has said");
+  EXPECT_EQ(error_of("a slots=2 np=2"),
+            "hosts:1:11: 'np=2' says again what the line has said. "
+            "Try: man 5 dtlaunch-hostfile");
   EXPECT_EQ(error_of("x@a user=y"),
             "hosts:1:1: 'x@a' and user=y both give a user. Try: one of the two");
 }
@@ -237,7 +241,9 @@ TEST(Hostfile, RefusesNumbersThatAreNoAddress) {
   EXPECT_EQ(error_of("fe80:1:2"),
             "hosts:1:1: 'fe80:1:2' is neither host:slots nor an IPv6 address. "
             "Try: host:2 or [fe80::1]:2");
-  EXPECT_EQ(error_of("[fe80:1]"), "hosts:1:1: 'fe80:1' is not an IPv6 address");
+  EXPECT_EQ(error_of("[fe80:1]"),
+            "hosts:1:1: 'fe80:1' is not an IPv6 address. "
+            "Try: man 5 dtlaunch-hostfile");
   EXPECT_EQ(error_of("fe80::1%e,0"),
             "hosts:1:1: 'fe80::1%e,0' is neither host:slots nor an IPv6 address. "
             "Try: host:2 or [fe80::1]:2");
@@ -247,8 +253,10 @@ TEST(Hostfile, RefusesNumbersThatAreNoAddress) {
 TEST(Hostfile, RefusesUsersThatAreNone) {
   EXPECT_EQ(error_of("a@b@c"), "hosts:1:4: a second '@'. Try: user@host");
   EXPECT_EQ(error_of("@a"), "hosts:1:1: the user name is missing. Try: user@host");
-  EXPECT_EQ(error_of("al@"), "hosts:1:4: a host name is missing");
-  EXPECT_EQ(error_of("a user=-x"), "hosts:1:8: the user name '-x' starts with '-'");
+  EXPECT_EQ(error_of("al@"), "hosts:1:4: a host name is missing. Try: man 5 dtlaunch-hostfile");
+  EXPECT_EQ(error_of("a user=-x"),
+            "hosts:1:8: the user name '-x' starts with '-'. "
+            "Try: man 5 dtlaunch-hostfile");
   EXPECT_EQ(error_of("a port=0"),
             "hosts:1:8: '0' is not a port. Try: a number from 1 to 65535, such as port=22");
 }
@@ -275,8 +283,10 @@ TEST(Hostfile, RefusesBinaryFiles) {
 }
 
 TEST(Hostfile, BoundsTheNumberOfHosts) {
-  EXPECT_EQ(error_of("a[1-65536]\nb"), "hosts:2:1: more than 65536 hosts");
-  EXPECT_EQ(error_of("a:65535\na:1"), "hosts:2:1: 'a' has more than 65535 slots");
+  EXPECT_EQ(error_of("a[1-65536]\nb"),
+            "hosts:2:1: more than 65536 hosts. Try: man 5 dtlaunch-hostfile");
+  EXPECT_EQ(error_of("a:65535\na:1"),
+            "hosts:2:1: 'a' has more than 65535 slots. Try: man 5 dtlaunch-hostfile");
 }
 
 std::string option_error(std::string_view value) {
@@ -296,15 +306,15 @@ TEST(HostOption, SplitsAtCommasOutsideBrackets) {
 
 TEST(HostOption, SaysTheColumn) {
   EXPECT_EQ(option_error("a,,b"),
-            "-hosts: column 3: a host name is missing. Try: -hosts node01,node02:2");
+            "-hosts a,,b: column 3: a host name is missing. Try: -hosts node01,node02:2");
   EXPECT_EQ(option_error("a,b:0"),
-            "-hosts: column 5: '0' is not a number of slots. "
+            "-hosts a,b:0: column 5: '0' is not a number of slots. "
             "Try: a number from 1 to 65535, such as host:2");
   EXPECT_EQ(option_error("a, b"),
-            "-hosts: column 3: byte 0x20 cannot stand in a host name. "
+            "-hosts 'a, b': column 3: byte 0x20 cannot stand in a host name. "
             "Try: letters, digits, '.', '_' and '-'");
   EXPECT_EQ(option_error(""),
-            "-hosts: column 1: a host name is missing. Try: -hosts node01,node02:2");
+            "-hosts '': column 1: a host name is missing. Try: -hosts node01,node02:2");
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ TEST(Preload, ReadsNames) {
     parse_preloads("jemaloc");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "--preload: 'jemaloc' is no library known here. Try: jemalloc");
+    EXPECT_STREQ(error.what(),
+                 "--preload jemaloc: unknown library 'jemaloc'. Try: --preload jemalloc");
   }
 }
 
@@ -110,17 +111,16 @@ TEST(Preload, SetsIntelsVariablesUnlessTheUserHas) {
 TEST(Preload, NamesTheNodesThatLackALibraryAndItsPackage) {
   EXPECT_EQ(refusal(plan_of(2, {}), request_with("jemalloc", {{"VIRTUAL_ENV", "/venv"}}),
                     {{0, {{"libjemalloc.so", "/j.so"}}}, {1, {{"libjemalloc.so", ""}}}}),
-            "--preload jemalloc: n1 has no libjemalloc.so in /venv/lib, ~/.local/lib, "
-            "/usr/local/lib or the system's library folders. Try: apt install libjemalloc2 there");
+            "--preload jemalloc: n1 does not have libjemalloc.so in /venv/lib, ~/.local/lib, "
+            "/usr/local/lib or the system's library folders. Try: apt install libjemalloc2, there");
 }
 
 TEST(Preload, RefusesAPathThatWouldBeTakenForSeveral) {
   EXPECT_EQ(
       refusal(plan_of(1, {}), request_with("jemalloc", {{"VIRTUAL_ENV", "/my venv"}}),
               {{0, {{"libjemalloc.so", "/my venv/lib/libjemalloc.so.2"}}}}),
-      "--preload jemalloc: LD_PRELOAD is divided at blanks and colons, so that it cannot name "
-      "'/my venv/lib/libjemalloc.so.2' on n0. Try: a symbolic link to its folder, in "
-      "LD_LIBRARY_PATH");
+      "--preload jemalloc: LD_PRELOAD cannot name '/my venv/lib/libjemalloc.so.2' on n0: it is "
+      "divided at blanks and colons. Try: a symbolic link to its folder, in LD_LIBRARY_PATH");
 }
 
 TEST(Preload, LeavesOutWhatANodeLacksAndFoldsTheWarning) {

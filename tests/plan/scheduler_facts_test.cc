@@ -99,7 +99,7 @@ TEST(SchedulerFacts, IsAWordOfTheUser) {
     parse_scheduler("slurmm");
     FAIL() << "accepted";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("Try: slurm"));
+    EXPECT_THAT(error.what(), HasSubstr("Try: --scheduler slurm"));
   }
 }
 

@@ -273,7 +273,7 @@ TEST(Schedulers, SaysWhatIsWrongInALine) {
   SchedulerAnswers none;
   none.file_problem = "gone";
   const Error unread = error_of([&] { find_scheduler(fixture("pbs"), {}, none); });
-  EXPECT_THAT(unread.what(), HasSubstr("PBS_NODEFILE=/tmp/nodefile: gone"));
+  EXPECT_THAT(unread.what(), HasSubstr("PBS_NODEFILE=/tmp/nodefile: cannot read: gone"));
   EXPECT_EQ(unread.status(), Exit::kBadInput);
 }
 
@@ -345,7 +345,7 @@ TEST(Schedulers, KnowsThePodsOfIndexedJobs) {
   EXPECT_THAT(error_of([&] {
                 find(with(pod, {{"DTL_RDZV", ""}}));
               }).what(),
-              HasSubstr("DTL_RDZV is missing"));
+              HasSubstr("DTL_RDZV: missing"));
   EXPECT_THAT(error_of([&] {
                 find(with(pod, {{"JOB_COMPLETION_INDEX", "4"}}));
               }).what(),
@@ -374,8 +374,8 @@ TEST(Schedulers, RefusesTwoThatAreNotRelated) {
   const Error error = error_of([&] { find(both); });
   EXPECT_EQ(error.status(), Exit::kUsage);
   EXPECT_THAT(error.what(),
-              AllOf(HasSubstr("JOB_COMPLETION_INDEX says indexed-job"),
-                    HasSubstr("SLURM_JOB_ID says slurm"), HasSubstr("--scheduler slurm")));
+              AllOf(HasSubstr("JOB_COMPLETION_INDEX by indexed-job"),
+                    HasSubstr("SLURM_JOB_ID: set by slurm"), HasSubstr("--scheduler slurm")));
   EXPECT_EQ(find(both, &kSlurm).scheduler, &kSlurm);
   EXPECT_EQ(find(both, nullptr).scheduler, nullptr);
   EXPECT_THROW(find(both, &kLsf), Error);

@@ -37,7 +37,7 @@ expect_status 0
 expect_out '^rank 0 of 2 on node3,'
 in_allocation -N2 -n4 -- "$bin/dtlaunch" -hosts node2,node3 true
 expect_status 64
-expect_err 'cannot use node3: slurm has given this job node1, node2 alone'
+expect_err 'node3: not in the allocation: slurm has given this job node1, node2'
 
 # ---- a batch script whose environment would have srun do something else, and without --export
 rm -f "$slurm_folder/done"
@@ -148,7 +148,7 @@ expect_status 64
 expect_err '^dtlaunch: --reconnect: a step of Slurm is not logged in to again'
 launch -launcher srun true
 expect_status 64
-expect_err '^dtlaunch: -launcher srun: this is no job of Slurm that has hosts'
+expect_err '^dtlaunch: -launcher srun: this is not a job of Slurm that has hosts'
 
 # ---- a node fewer: spare ones of the allocation take its place
 in_allocation -N3 -n3 -- "$bin/dtlaunch" -np 2 -ppn 1 --max-restarts 1 --spares 1 bash -c \

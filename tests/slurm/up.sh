@@ -119,13 +119,13 @@ expect_nodes_empty 8
 # ---- what is refused or answered with a line
 in_allocation -N2 -n2 -- "$d" up --accept-new-host-keys
 expect_status 64
-expect_err 'no node of job [0-9]+ is logged in to'
+expect_err 'does not log in to the nodes of job [0-9]+'
 in_allocation -N2 -n2 -- sh -c "'$d' up -hosts node3; '$d' up --list; '$d' -ppn 1 true; '$d' down"
 expect_err '^dtlaunch: up: in job [0-9]+, agents start by the scheduler'
 expect_err 'the kept connections are closed'
 run "$cluster" exec login "$d" up
 expect_status 64
-expect_err 'no hosts are named.*no job of Slurm'
+expect_err 'up: needs hosts: this is not a job of Slurm'
 in_allocation -N2 -n2 -- env SLURM_JOB_ID=999 "$d" up
 expect_status 71
 expect_err '0 of 2 hosts connected'
