@@ -320,6 +320,10 @@ std::string TomlFile::where(const std::string& key) const {
   return value == nullptr ? impl_->path : impl_->line_of(*value);
 }
 
+bool TomlFile::empty() const {
+  return impl_->root.as_table().empty();
+}
+
 std::string TomlFile::shown(const std::string& key) const {
   const Value* value = impl_->find(key);
   return value == nullptr ? key : impl_->shown(key, *value);

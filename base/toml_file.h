@@ -43,6 +43,8 @@ class TomlFile {
   // "ranks = 2.5", as the file has it; of a list or table the key alone.
   std::string shown(const std::string& key) const;
 
+  bool empty() const;  // comments alone, or nothing
+
   // Throws Error(kBadInput) for the first key that nobody asked for.
   void reject_unknown_keys() const;
 

@@ -84,6 +84,12 @@ bool is_given(const OptionWords& words, std::string_view name) {
 
 void add_environment(const Variables& environment, OptionWords& words,
                      const std::function<void(const OptionWords&)>& check) {
+  for (const auto& [name, value] : environment) {
+    if (name != "DTL_ENGINE") continue;
+    throw option_error(
+        fmt::format("{}={}", name, printable(value)), "the variable is called DTL_SCHEDULER",
+        fmt::format("unset DTL_ENGINE; export DTL_SCHEDULER={}", one_shell_word(value)));
+  }
   for (const Said& said : read_variables(environment)) {
     const std::string setting = fmt::format("{}={}", said.name, said.value);
     try {

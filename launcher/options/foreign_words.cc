@@ -70,6 +70,15 @@ const ForeignOption& mca_parameter(const std::string& spelled, const std::string
                      "the same command without it");
 }
 
+// --engine is what --scheduler was called once.
+void refuse_old_option(OptionReader& reader, const std::string& spelled, const char* attached) {
+  if (to_lower(bare_name(spelled)) != "engine") return;
+  const std::string value =
+      one_shell_word(attached != nullptr ? attached : reader.next_word(spelled, "NAME"));
+  throw option_error(spelled + (attached != nullptr ? "=" : " ") + value,
+                     "the option is called --scheduler", "--scheduler " + value);
+}
+
 void read_foreign(OptionReader& reader, const std::string& spelled, const char* attached) {
   if (is_mca(spelled)) {
     const std::string key = reader.next_word(spelled, "KEY VALUE");
@@ -78,6 +87,7 @@ void read_foreign(OptionReader& reader, const std::string& spelled, const char* 
                  fmt::format("{} {} {}", spelled, one_shell_word(key), one_shell_word(value)));
     return;
   }
+  refuse_old_option(reader, spelled, attached);
   const ForeignOption* option = find_foreign_option(spelled);
   // "-t3", as the reader takes "-n3".
   const std::size_t number = spelled.find_first_of("0123456789");

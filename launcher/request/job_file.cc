@@ -187,6 +187,13 @@ void read_options(TomlFile& file, JobFile& job) {
   }
 }
 
+// Before the unknown keys, so that the new name is the answer.
+void refuse_old_key(TomlFile& file) {
+  const std::string shown = file.shown("engine");
+  if (shown == "engine") return;
+  throw bad_value(file, "engine", "the key is called scheduler", "scheduler" + shown.substr(6));
+}
+
 bool is_dttrain(const std::string& program) {
   return std::filesystem::path(program).filename() == "dttrain";
 }
@@ -224,6 +231,9 @@ JobFile parse_job_file(const std::string& toml, const std::string& path) {
   TomlFile file = TomlFile::parse(toml, path);
   JobFile job;
   job.path = path;
+  // Without a program of its own it would start the demonstration.
+  if (file.empty()) throw file_error(file_place(path, 1), "", "the file is empty", kManual);
+  refuse_old_key(file);
   job.command = command(file);
   job.programs = programs(file, path);
   if (!job.programs.empty() && !job.command.empty()) {

@@ -154,11 +154,18 @@ TEST(JobFile, TellsErrorsOfTheCommandLinesWordsWithTheirPlace) {
             "Try: inherit = \"list:A,B\"");
 }
 
-TEST(JobFile, SaysNothingWhenEmpty) {
-  const JobFile job = parse_job_file("", "dtlaunch.toml");
+TEST(JobFile, SaysNothingUnasked) {
+  const JobFile job = parse_job_file("pinning.enabled = true", "dtlaunch.toml");
   EXPECT_TRUE(job.command.empty());
   EXPECT_TRUE(job.pin);
   EXPECT_FALSE(!job.options.empty());
+}
+
+TEST(JobFile, IsRefusedWhenEmptyAndWithTheOldNameOfAKey) {
+  EXPECT_EQ(error_of("# nothing\n"), "job.toml:1: the file is empty. Try: man 5 dtlaunch.toml");
+  EXPECT_EQ(error_of("engine = \"slurm\""),
+            "job.toml:1: engine = \"slurm\": the key is called scheduler. "
+            "Try: scheduler = \"slurm\"");
 }
 
 TEST(JobFile, TurnsTrainerSettingsIntoFlagsOfDttrain) {
