@@ -105,9 +105,9 @@ std::string help_topic_text(const std::string& word) {
   }
   for (const Subcommand& subcommand : subcommand_table()) known.emplace_back(subcommand.name);
   const std::string near = nearest(word, known);
-  throw Error(Exit::kUsage, "help " + printable(word),
-              "the topics are " + topic_names() + ", and the commands",
-              near.empty() ? "dtlaunch --help" : "dtlaunch help " + near);
+  throw option_error("help " + printable(word),
+                     "the topics are " + topic_names() + ", and the commands",
+                     near.empty() ? "dtlaunch --help" : "dtlaunch help " + near);
 }
 
 }  // namespace dtl

@@ -101,7 +101,7 @@ std::vector<std::string> options_for_words(std::vector<std::string> words) {
   if (words[0] != "help") return words;
   if (words.size() == 1) return {"--help"};
   if (words.size() > 2)
-    throw Error(Exit::kUsage, "help", "it takes one topic", "dtlaunch help " + words[1]);
+    throw option_error("help", "it takes one topic", "dtlaunch help " + words[1]);
   if (is_subcommand(words[1])) return {words[1], "--help"};
   return words;
 }

@@ -37,6 +37,25 @@ expect() {
   fi
 }
 
+messages_case() {  # messages_case STATUS TEXT LINE
+  new_tree
+  put launcher/a.cc "$3"
+  expect "$1" "$2" messages.py "$tree"
+}
+messages_case 0 kept 'throw option_error("-np " + text, "not a number", "-np 2");'
+messages_case 0 kept '// -np is no number'
+messages_case 0 kept 'Error file_error(std::string place);'
+messages_case 1 'in the place of "is no"' 'return "x is no number";'
+messages_case 1 'an option has no quotes' 'throw Error(Exit::kOs, "a", fmt::format("option '"'-np'"'"));'
+messages_case 1 'the file comes first' 'return "cannot read '"'{}'"'";'
+messages_case 1 'the option comes first' 'throw option_error("option '"'{}'"'", "why", "-np 2");'
+messages_case 1 'give the hint to the function' 'log_error("no job. Try: dtlaunch ps");'
+messages_case 1 'no period at the end' 'throw option_error("-np 2", "not here.", "-np 3");'
+messages_case 1 'a message begins small' 'log_notice("Nothing is here");'
+messages_case 1 'a mistake of the user has a hint' 'throw option_error("-np 2", "why", "");'
+messages_case 1 'a mistake of the user has a hint' 'throw file_error("hosts:1", "", "why");'
+messages_case 1 'option_error() is for mistakes' 'throw Error(Exit::kUsage, "-np", "why", "-np 2");'
+
 includes_case() {  # includes_case STATUS TEXT FILE INCLUDE
   new_tree
   put "$3" '#pragma once' "#include $4"

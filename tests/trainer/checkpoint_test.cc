@@ -121,8 +121,8 @@ TEST(Checkpoint, RefusesTwoTensorsForOnePlace) {
   Stored model;
   model.tensors["bert.embeddings.LayerNorm.beta"] = model.tensors["bert.embeddings.LayerNorm.bias"];
   EXPECT_EQ(model.complaint(),
-            "file: tensor bert.embeddings.LayerNorm.bias: it is there twice, "
-            "under an older name, too");
+            "file: tensor bert.embeddings.LayerNorm.bias: it occurs twice, once "
+            "under an older name");
 }
 
 TEST(Checkpoint, SaysWhichFilesItLooksFor) {

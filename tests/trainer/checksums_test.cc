@@ -97,8 +97,10 @@ TEST(Checksums, TheCheckpointBeforeADamagedOneIsUsed) {
   flip_a_bit(folder.file("checkpoint-15/model.safetensors"));
   std::vector<std::string> damaged;
   EXPECT_EQ(last_sound_checkpoint(folder.path(), damaged), folder.file("checkpoint-10"));
-  EXPECT_THAT(damaged, ElementsAre(AllOf(HasSubstr("checkpoint-15/model.safetensors: its checksum"),
-                                         HasSubstr("checkpoint-15.damaged"))));
+  EXPECT_THAT(damaged,
+              ElementsAre(AllOf(
+                  HasSubstr("checkpoint-15: damaged checkpoint: model.safetensors: its checksum"),
+                  HasSubstr("checkpoint-15.damaged"))));
   EXPECT_EQ(find_last_checkpoint(folder.path()), folder.file("checkpoint-10"));
   EXPECT_TRUE(std::filesystem::exists(folder.file("checkpoint-15.damaged")));
 }

@@ -58,7 +58,7 @@ TEST(EvaluationLabels, MayBeNumbersOfLabelsThatHaveNames) {
   const Prepared prepared = evaluated(named, "a\t2\nb\t0\n");
   EXPECT_THAT(prepared.evaluation.front().examples.labels, ElementsAre(2, 0));
   EXPECT_EQ(prepared.config.labels, named);
-  EXPECT_THAT(prepared.notices, ElementsAre(HasSubstr("0 stands for the model's bad")));
+  EXPECT_THAT(prepared.notices, ElementsAre(HasSubstr("0 means the model's bad")));
   EXPECT_THAT(ids(named, "a\tgood\n"), ElementsAre(1));
   EXPECT_THAT(ids({"2", "1", "0"}, "a\t2\n"), ElementsAre(0));  // numbers that are names
   EXPECT_THROW(ids(named, "a\t2\nb\tgood\n"), Error);

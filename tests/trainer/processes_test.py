@@ -142,7 +142,7 @@ def main():
               "what is not a number has no sign", torn)
 
         typo = run(2, folders, "--do_tran")
-        check([rank[0] for rank in typo] == [64, 68] and re.search("mean --do_train", typo[0][2])
+        check([rank[0] for rank in typo] == [64, 68] and re.search("Try: --do_train", typo[0][2])
               and typo[1][2] == "", "a misspelt option is answered once, with the nearest", typo)
 
 

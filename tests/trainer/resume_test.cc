@@ -194,7 +194,7 @@ TEST(SavedState, NamesEverythingInWhichARunDiffers) {
   saved.setup.settings.optimizer.learning_rate = 2e-5;
   saved.setup.settings.optimizer.kind = OptimizerKind::kAdamHuggingFace;
   const std::string text = saved.complaint();
-  EXPECT_THAT(text, HasSubstr("cannot resume: this would not be the same run"));
+  EXPECT_THAT(text, HasSubstr("cannot resume: this run differs from that of the checkpoint"));
   EXPECT_THAT(text, HasSubstr("seed was 42 and is 1"));
   EXPECT_THAT(text, HasSubstr("learning_rate was 0.001 and is 2e-05"));
   EXPECT_THAT(text, HasSubstr("optim was adamw_torch and is adamw_hf"));
@@ -315,7 +315,7 @@ TEST(SavedState, NamesFileAndKeyOfDamage) {
   saved.replace(std::string(100'000, '['), "1");
   EXPECT_THAT(saved.complaint(), HasSubstr("training_state.json:2:11: cannot resume: it is not"));
   std::filesystem::remove(saved.folder.file("training_state.json"));
-  EXPECT_THAT(saved.complaint(), HasSubstr("no checkpoint of this program"));
+  EXPECT_THAT(saved.complaint(), HasSubstr("not a checkpoint of dttrain"));
 }
 
 TEST(SavedState, NamesFileAndTensorOfDamage) {

@@ -210,7 +210,7 @@ def check_whole_file(program):
     expect(not silent, f"of to_json_string() nothing is said of {silent}")
     given["fp16"], given["run_name"], given["report_to"] = True, "mine", ["wandb", "tensorboard"]
     status, said = program.run(file=given)
-    expect(status == 64 and "'fp16'" in said and "use --bf16" in said, f"fp16 in a file: {status} {said}")
+    expect(status == 64 and "fp16" in said and "use --bf16" in said, f"fp16 in a file: {status} {said}")
     given["fp16"] = False
     status, said = program.run(file=given)
     expect("--run_name has no effect" in said and "--report_to wandb has no effect" in said, f"names: {said}")
