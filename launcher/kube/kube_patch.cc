@@ -25,8 +25,8 @@ constexpr const char* kExample = R"({"metadata": {"annotations": {"note": "text"
 
 [[noreturn]] void refuse_patch(const KubePatch& patch, const std::string& why,
                                const std::string& hint = kExample) {
-  const std::string place = patch.number > 0 ? fmt::format(", patch {}", patch.number) : "";
-  throw file_error(fmt::format("--patch {}{}", one_shell_word(patch.file), place), "", why, hint);
+  const std::string place = patch.number > 0 ? fmt::format(": patch {}", patch.number) : "";
+  throw file_error(fmt::format("{}{}", one_shell_word(patch.file), place), "", why, hint);
 }
 
 // A text of the patch that names its object; empty when the patch does not have it.
@@ -93,8 +93,7 @@ std::string text_of(const std::string& file) {
   try {
     return read_file(file, kMostPatchBytes);
   } catch (const Error& error) {
-    throw file_error("--patch " + one_shell_word(file), "cannot read", error.reason(),
-                     error.hint());
+    throw file_error(one_shell_word(file), "cannot read", error.reason(), error.hint());
   }
 }
 
@@ -104,13 +103,13 @@ Object parse_once(const std::string& file, const std::string& text) {
   const auto note = [&](int depth, Object::parse_event_t event, Object& value) {
     // What follows is done by recursion.
     if (depth > kMostDepth) {
-      throw file_error("--patch " + one_shell_word(file), "", "too many levels", kExample);
+      throw file_error(one_shell_word(file), "", "too many levels", kExample);
     }
     if (event == Object::parse_event_t::object_start) names.emplace_back();
     if (event == Object::parse_event_t::object_end) names.pop_back();
     if (event != Object::parse_event_t::key) return true;
     if (names.back().insert(value.get<std::string>()).second) return true;
-    throw file_error("--patch " + one_shell_word(file), "",
+    throw file_error(one_shell_word(file), "",
                      fmt::format("an object has '{}' twice", printable(value.get<std::string>())),
                      kExample);
   };
@@ -126,7 +125,7 @@ Object parse(const std::string& file, const std::string& text) {
     const bool json = start.starts_with('{') || start.starts_with('[');
     if (!json) {
       throw file_error(
-          "--patch " + one_shell_word(file), "", "not JSON; Python's yaml converts YAML to it",
+          one_shell_word(file), "", "not JSON; Python's yaml converts YAML to it",
           fmt::format("python3 -c \"import json, sys, yaml; "
                       "json.dump(list(yaml.safe_load_all(sys.stdin)), sys.stdout)\" <{} "
                       ">patch.json",
@@ -137,8 +136,8 @@ Object parse(const std::string& file, const std::string& text) {
     const std::size_t shown = ends ? text.find_last_not_of(" \t\r\n") : at;
     const auto line =
         1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(shown), '\n');
-    throw file_error("--patch " + file_place(one_shell_word(file), static_cast<std::size_t>(line)),
-                     "", ends ? "the JSON ends too early" : "not JSON in UTF-8 from here on",
+    throw file_error(file_place(one_shell_word(file), static_cast<std::size_t>(line)), "",
+                     ends ? "the JSON ends too early" : "not JSON in UTF-8 from here on",
                      "python3 -m json.tool " + one_shell_word(file));
   }
 }
@@ -159,7 +158,7 @@ std::vector<KubePatch> load_patches(const std::string& file) {
     check_names(change, patches.back());
   }
   if (patches.empty()) {
-    throw file_error("--patch " + one_shell_word(file), "", "the file is empty", kExample);
+    throw file_error(one_shell_word(file), "", "the file is empty", kExample);
   }
   return patches;
 }

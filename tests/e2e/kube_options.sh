@@ -96,35 +96,35 @@ refused 64 'image-pull-secret A: ' --image-pull-secret A
 refused 64 'image-pull-secret a: given twice' --image-pull-secret a --image-pull-secret a
 refused 64 "label a: '=' is missing" --label a
 refused 64 "label a_/b=c: 'a_/b' is not the key of a label: it has the domain name" --label a_/b=c
-refused 64 "node-selector a=b c: 'b c' is not the value" --node-selector 'a=b c'
+refused 64 "node-selector 'a=b c': 'b c' is not the value" --node-selector 'a=b c'
 refused 64 "node-selector a=c: 'a' is given twice" --node-selector a=b --node-selector a=c
 refused 64 "env A-B=c: 'A-B' is not the name of a variable" --env A-B=c
 refused 64 'env RANK=1: dtlaunch sets RANK itself' --env RANK=1
 refused 64 'env DTL_TOKEN=x: ranks do not inherit' --env DTL_TOKEN=x
-refused 64 'env A: the ranks inherit no variables' --env A=b -- -genvnone
-refused 64 'env A: -genv sets it as well' --env A=b -- -genv A c
+refused 64 'env A=b: the ranks inherit no variables' --env A=b -- -genvnone
+refused 64 'env A=b: -genv sets it as well' --env A=b -- -genv A c
 refused 64 'active-deadline 1h: not a whole number of seconds' --active-deadline 1h
 refused 64 'active-deadline 0: not a whole number of seconds' --active-deadline 0
-refused 65 'patch none.json: cannot read: No such file' --patch none.json
-refused 65 'patch [.]: cannot read: a directory' --patch .
+refused 65 'none.json: cannot read: No such file' --patch none.json
+refused 65 '[.]: cannot read: a directory' --patch .
 bad() { # PATTERN TEXT
   printf '%b' "$2" >"$work/bad.json"
   refused 65 "$1" --patch bad.json
 }
-bad 'patch bad.json:2: not JSON in UTF-8 from here on' '{"spec":\n  }'
-bad 'patch bad.json:1: the JSON ends too early' '{"spec": \n'
-bad "patch bad.json: an object has 'a' twice" '{"spec": {"a": 1, "a": 2}}'
-bad 'patch bad.json: too many levels' "$(printf '[%.0s' {1..99})"
-bad 'patch bad.json, patch 1: not an object' '["a"]'
-bad 'patch bad.json: the file is empty' '[]'
-bad "patch bad.json: '#a' is not the name of a field" '{"#a": 1}'
-bad 'patch bad.json: fits none of the objects of this manifest, which has kind Service .* kind Job .* kind NetworkPolicy' \
+bad 'bad.json:2: not JSON in UTF-8 from here on' '{"spec":\n  }'
+bad 'bad.json:1: the JSON ends too early' '{"spec": \n'
+bad "bad.json: an object has 'a' twice" '{"spec": {"a": 1, "a": 2}}'
+bad 'bad.json: too many levels' "$(printf '[%.0s' {1..99})"
+bad 'bad.json: patch 1: not an object' '["a"]'
+bad 'bad.json: the file is empty' '[]'
+bad "bad.json: '#a' is not the name of a field" '{"#a": 1}'
+bad 'bad.json: fits none of the objects of this manifest, which has kind Service .* kind Job .* kind NetworkPolicy' \
   '{"kind": "Pod", "spec": {"a": "b"}}'
-bad 'patch bad.json: fits none of the objects' '{"metadata": {"name": "other"}}'
-bad 'patch bad.json, patch 2: changes nothing' '[{"spec": {"suspend": true}}, {"spec": {"completions": 2}}]'
-bad 'patch bad.json:2: not JSON in UTF-8 from here on' '{"spec":\n  "a\xff"}'
+bad 'bad.json: fits none of the objects' '{"metadata": {"name": "other"}}'
+bad 'bad.json: patch 2: changes nothing' '[{"spec": {"suspend": true}}, {"spec": {"completions": 2}}]'
+bad 'bad.json:2: not JSON in UTF-8 from here on' '{"spec":\n  "a\xff"}'
 # YAML is none of it; the hint makes it so.
-bad "patch bad.json: not JSON; Python's yaml converts YAML to it" 'spec:\n  suspend: yes\n---\nspec:\n  parallelism: 1\n'
+bad "bad.json: not JSON; Python's yaml converts YAML to it" 'spec:\n  suspend: yes\n---\nspec:\n  parallelism: 1\n'
 cure=$(sed -n 's/.*Try: //p' "$work/err")
 (cd "$work" && PATH=/usr/bin:$PATH bash -c "$cure") || fail "the hint does not work: $cure"
 render --kind job "${usual[@]}" --patch patch.json true

@@ -206,7 +206,8 @@ TEST(Cli, ATagNamesAJobOnce) {
     EXPECT_THAT(refusal({"--tag", text, "p"}), HasSubstr("is not a tag (letters, digits")) << text;
   }
   EXPECT_EQ(refusal({"--tag", "\x1b[31m", "p"}).find('\x1b'), std::string::npos);
-  EXPECT_THAT(refusal({"--tag", "a,", "p"}), HasSubstr("a name is missing before or after a comma"));
+  EXPECT_THAT(refusal({"--tag", "a,", "p"}),
+              HasSubstr("a name is missing before or after a comma"));
   EXPECT_THAT(refusal({"--tag", std::string(65, 'a'), "p"}),
               HasSubstr("has 65 characters; a tag has up to 64. Try: --tag nightly,run=7"));
   Words many = {"p"};

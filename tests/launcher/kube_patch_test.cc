@@ -53,7 +53,7 @@ TEST(KubePatch, IsRefusedWhereItDoesNothing) {
        {R"({"kind":"Pod","spec":{"x":2}})", R"({"apiVersion":"v2","spec":{"x":2}})",
         R"({"metadata":{"name":"b"},"spec":{"x":2}})", R"({"metadata":{"namespace":"b"}})"}) {
     EXPECT_THAT(error_of([&] { patched(patch); }),
-                AllOf(HasSubstr("--patch p, patch 3: fits none of the objects"),
+                AllOf(HasSubstr("p: patch 3: fits none of the objects"),
                       HasSubstr("kind Service (v1) named a, kind Job (batch/v1) named a")));
   }
   EXPECT_THAT(error_of([] { patched(R"({"spec":{"x":1}})"); }), HasSubstr("changes nothing"));
