@@ -34,8 +34,8 @@ void check_trainer_lines(const Request& request, const std::string& folder) {
     try {
       read_command(question);
     } catch (const Error& error) {
-      throw Error(Exit::kBadInput, "dttrain does not take its settings", error.reason(),
-                  question.hint);
+      // dttrain has said what is wrong and what to try.
+      throw Error(Exit::kBadInput, "dttrain does not take its settings", error.reason());
     }
   }
 }

@@ -28,7 +28,7 @@ namespace {
 std::string help_of(const std::string& name) {
   std::string text = fmt::format("usage: dtlaunch {} [options]\n", name);
   for (const Subcommand& subcommand : subcommand_table()) {
-    if (subcommand.name == name) text += fmt::format("{}.\n", subcommand.summary);
+    if (subcommand.name == name) text += summary_sentence(subcommand);
   }
   return text + options_text(subcommand_options(name).options());
 }

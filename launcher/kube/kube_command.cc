@@ -15,10 +15,10 @@ namespace dtl {
 namespace {
 
 std::string help() {
-  return "usage: dtlaunch kube render --kind KIND [options] [--] [options of dtlaunch] program "
-         "...\n"
-         "Prints the manifest of a job for kubectl apply. The pods run dtlaunch with the program\n"
-         "and with the options after \"--\". A job file works as it does for dtlaunch.\n" +
+  return "usage: dtlaunch kube render --kind KIND [options] [--] [options of dtlaunch]\n"
+         "       program [argument ...]\n"
+         "Prints the manifest of a job for kubectl apply. The pods run dtlaunch with the\n"
+         "program and with the options after \"--\". A job file works as for dtlaunch.\n" +
          options_text(subcommand_options("kube").options());
 }
 

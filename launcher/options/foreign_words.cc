@@ -70,8 +70,11 @@ const ForeignOption& mca_parameter(const std::string& spelled, const std::string
                      "the same command without it");
 }
 
-// --engine is what --scheduler was called once.
+// --engine is what --scheduler was called once, and --show-engine likewise.
 void refuse_old_option(OptionReader& reader, const std::string& spelled, const char* attached) {
+  if (to_lower(bare_name(spelled)) == "show-engine") {
+    throw option_error(spelled, "the option is called --show-scheduler", "--show-scheduler");
+  }
   if (to_lower(bare_name(spelled)) != "engine") return;
   const std::string value =
       one_shell_word(attached != nullptr ? attached : reader.next_word(spelled, "NAME"));

@@ -74,13 +74,13 @@ std::string help_text() {
       "  dtlaunch -np 2 -l hostname                    two ranks on this machine\n"
       "  dtlaunch -f hosts -np 4 -ppn 2 python3 train.py\n"
       "\nMore help\n"
-      "  dtlaunch help TOPIC      topics: ";
+      "  dtlaunch help TOPIC    topics: ";
   text += topic_names();
   text +=
       "\n"
-      "  dtlaunch help COMMAND    its options\n"
-      "  dtlaunch --help-all      all options\n"
-      "  man dtlaunch             the whole manual\n";
+      "  dtlaunch help COMMAND  its options\n"
+      "  dtlaunch --help-all    all options\n"
+      "  man dtlaunch           the whole manual\n";
   return text;
 }
 

@@ -2,6 +2,7 @@
 #include "launcher/options/subcommands.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,12 @@ bool is_subcommand(std::string_view word) {
   const auto table = subcommand_table();
   return std::any_of(table.begin(), table.end(),
                      [&](const Subcommand& subcommand) { return subcommand.name == word; });
+}
+
+std::string summary_sentence(const Subcommand& subcommand) {
+  std::string text(subcommand.summary);
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + ".\n";
 }
 
 std::string meant_subcommand(std::string_view word) {

@@ -19,6 +19,9 @@ std::span<const Subcommand> subcommand_table();
 
 bool is_subcommand(std::string_view word);
 
+// "List the jobs.": the summary as the first line of the command's own help.
+std::string summary_sentence(const Subcommand& subcommand);
+
 // The subcommand that somebody may have meant who wrote `word` first: "doctor" for "doctr", "ps"
 // for "status". Otherwise the word would start as a program on each host and fail there. Empty:
 // none.

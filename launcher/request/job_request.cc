@@ -313,8 +313,9 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   // Neither the command line nor a job file names a program.
   if (request.programs[0].command.empty()) {
     request.programs[0].command = {"dttrain", "--demo"};
-    settings.notices.push_back(
-        "no program given and no ./dtlaunch.toml here: running the demonstration, dttrain --demo");
+    settings.notices.push_back((file ? file->path + ": names no program"
+                                     : "no program given and no ./dtlaunch.toml here") +
+                               ": running the demonstration, dttrain --demo");
   }
   if (request.network.encrypts) encrypt(request, settings.notices);
   request.hosts = read_hosts(line, file, around);

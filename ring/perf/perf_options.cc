@@ -264,12 +264,12 @@ Completion perf_completion() {
 std::string perf_help() {
   std::string text =
       "usage: dtlaunch -f hosts dtring-perf [options] [collective]\n"
-      "Times the collectives of libdtring and checks their results; alone, with one rank.\n"
+      "Times libdtring's collectives and checks their results. Alone it is one rank.\n"
       "Collectives: all";
   for (const CollectiveFacts& facts : all_collectives()) text += fmt::format(", {}", facts.name);
   // The list is too long for one line of a terminal.
   text.replace(text.find(", broadcast"), 2, ",\n  ");
-  text += "; allreduce if none is named\n\n";
+  text += ".\nDefault: allreduce.\n\n";
   text += options_text(perf_table().options(), {.column = 28});
   return text;
 }

@@ -86,7 +86,7 @@ expect_hosts_idle 10
 # ---- what cannot be
 launch --discover 'exit 3' true
 expect_status 75
-expect_err '^dtlaunch: --discover 'exit 3': it ended with exit status 3'
+expect_err "^dtlaunch: --discover 'exit 3': it ended with exit status 3"
 launch --discover true true
 expect_status 65
 launch --discover "echo node1" --nnodes 2:3 true

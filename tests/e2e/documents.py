@@ -35,7 +35,7 @@ LEFT_OUT = {
     "pip install build/dtlaunch-*.whl": ("installs on this machine", "tests/packaging/wheel.sh"),
     "pip install huggingface_hub": ("installs on this machine", "a line of another project"),
     "hf download distilbert-base-uncased": ("downloads a model", "tests/trainer/hub_cache_test.cc"),
-    """python3 -c 'from transformers import pipeline; print(pipeline("text-classification", "out")("good work"))'""": (
+    """python3 -c 'from transformers import pipeline; print(pipeline("text-classification", "out")("My parcel is late"))'""": (
         "wants transformers", "tests/python/own_csv.sh"),
     'sbatch --wait --nodes 2 --ntasks-per-node 2 --wrap "dtlaunch python3 train.py"': (
         "wants Slurm", "tests/slurm/example.sh"),

@@ -102,7 +102,7 @@ for refused in --push "--reconnect 9"; do
   in_job "$bin/dtlaunch" $refused true
   expect_status 64
 done
-expect_err '--reconnect: flux exec does not start an agent again'
+expect_err '--reconnect 9: flux exec does not start an agent again'
 
 # ---- a rank's status is the job's
 # shellcheck disable=SC2016

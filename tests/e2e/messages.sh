@@ -39,6 +39,7 @@ done <<'END'
 --scheduler=slrm|true
 --engine slurm|true
 --engine=pbs|true
+--show-engine|true
 -launcher rsh|true
 -bootstrap slurm|true
 --port-range 9:1|true

@@ -141,7 +141,7 @@ no_logins
 in_job env -u PBS_O_WORKDIR "$bin/dtlaunch" true # HOME is each host's own here
 expect_status 71
 expect_err 'node[23]: cannot start agent: pbs_tmrsh ended: exit status 65.*error output'
-grep -Eq '^dtlaunch: node2: cannot come to the job: its token cannot be read from /run/root/\.dtlaunch-token-[0-9a-f]{16}: No such file .*Try: export DTL_TOKEN_FILE=' \
+grep -Eq '^dtlaunch: node2: cannot join the job: cannot read its token from /run/root/\.dtlaunch-token-[0-9a-f]{16}: No such file .*Try: .*export DTL_TOKEN_FILE=' \
   "$work/job.err" || fail "what node2 says: $(cat "$work/job.err")"
 expect_equal "tokens in HOME" "$(on node1 sh -c 'ls -A ~' | grep -c token)" 0
 # ... and the user's own file, which stays

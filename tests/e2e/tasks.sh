@@ -117,7 +117,7 @@ wait_for 20 "the second epoch; $(said)" again
 on node2 pkill -o -TERM -x dtlaunch
 wait
 expect_equal "statuses after a task has to go; $(said)" "$(statuses)" "143 143 143"
-grep -q 'not started again: its ranks do not fit what is left: -np 3 needs 1 more slot: 2 hosts offer 2' \
+grep -q 'not started again: its ranks do not fit what is left: -np 3: needs 1 more slot: 2 hosts offer 2' \
   "$work/err.0" || fail "$(said)"
 grep -Eq 'going on|goes on|restart 2' "$work/err.0" && fail "it does not go on: $(said)"
 rm -f "$work"/started.*

@@ -145,7 +145,7 @@ expect_status 64
 expect_err 'this is a heterogeneous job'
 in_allocation -N2 -n2 -- "$bin/dtlaunch" --reconnect 30 true
 expect_status 64
-expect_err '^dtlaunch: --reconnect: a step of Slurm is not logged in to again'
+expect_err '^dtlaunch: --reconnect 30: a step of Slurm is not logged in to again'
 launch -launcher srun true
 expect_status 64
 expect_err '^dtlaunch: -launcher srun: this is not a job of Slurm that has hosts'

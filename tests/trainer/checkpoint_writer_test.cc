@@ -235,7 +235,7 @@ TEST(CheckpointWriter, TellsOfAFullDiskAtTheNextCallAndLeavesNothing) {
     } catch (const Error& error) {
       EXPECT_EQ(error.status(), Exit::kCannotWrite);
       EXPECT_THAT(error.what(), HasSubstr(w.folder.file("checkpoint-2.partial-")));
-      EXPECT_THAT(error.what(), HasSubstr("/model.safetensors': File too large"));
+      EXPECT_THAT(error.what(), HasSubstr("/model.safetensors: cannot write: File too large"));
     }
     w.writer.start(w.state(3), {}, w.pool);
     EXPECT_THROW(w.writer.start(w.state(4), {}, w.pool), Error);

@@ -93,8 +93,8 @@ const OptionTable<InitSettings>& init_table() {
 
 std::string init_help() {
   return "usage: dttrain init --train_file FILE --output_dir FOLDER [options]\n"
-         "Makes a new model: learns a vocabulary from a data set, takes its labels and writes\n"
-         "random weights.\n\n" +
+         "Makes a new model: learns a vocabulary from a data set, takes its labels and\n"
+         "writes random weights.\n\n" +
          options_text(init_table().options(), {.column = 32});
 }
 

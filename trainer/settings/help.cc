@@ -38,8 +38,8 @@ std::string help_text() {
   text +=
       "\n"
       "Fine-tunes a BERT or DistilBERT model on CPUs, to classify texts or to answer\n"
-      "questions. Under dtlaunch, each rank runs the same command; only rank 0 reads and\n"
-      "writes files. Options are those of Hugging Face's run_glue.py and run_qa.py.\n";
+      "questions. Under dtlaunch, each rank runs the same command; only rank 0 reads\n"
+      "and writes files. Options are those of Hugging Face's run_glue.py and run_qa.py.\n";
   text += options_text(common, kLayout);
   text +=
       "\n"
