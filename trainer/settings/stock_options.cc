@@ -34,7 +34,7 @@ constexpr std::string_view kNoGpu = "there are only CPUs";
 constexpr std::string_view kNoTorch = "no PyTorch is involved";
 constexpr std::string_view kNoTracker = "nothing is sent to a tracking service";
 constexpr std::string_view kNoHub = "nothing is sent anywhere";
-constexpr std::string_view kFolder = "the model's folder has it";
+constexpr std::string_view kFolder = "the model folder has both";
 constexpr std::string_view kNoDownload =
     "nothing is downloaded: use --train_file and --validation_file";
 constexpr std::string_view kAllKept = "all activations are kept";
@@ -42,7 +42,7 @@ constexpr std::string_view kInMemory = "all examples are in memory";
 constexpr std::string_view kOwnRing = "ranks talk through libdtring";
 constexpr std::string_view kWholeModel = "each rank holds the whole model";
 constexpr std::string_view kOneSplit = "a file is one split";
-constexpr std::string_view kAllFigures = "all figures of the task are computed";
+constexpr std::string_view kAllFigures = "all metrics of the task are computed";
 
 // A row is read as one.
 // clang-format off
@@ -68,12 +68,12 @@ constexpr StockOption kStock[] = {
      "\"non_blocking\":false,\"gradient_accumulation_kwargs\":null,\"use_configured_state\":false}",
      "how batches are shared out does not change the training"},
     {kAccepted, "--fsdp_config", "JSON", "", kWholeModel},
-    {kAccepted, "--full_determinism", "", "false", "equal runs are equal to the bit in any case"},
-    {kAccepted, "--log_level", "WORD", "passive", "all that is said is of one level"},
-    {kAccepted, "--log_level_replica", "WORD", "warning", "rank 0 alone says and logs"},
-    {kAccepted, "--log_on_each_node", "", "true", "rank 0 alone says and logs"},
+    {kAccepted, "--full_determinism", "", "false", "equal runs always give the same bits"},
+    {kAccepted, "--log_level", "WORD", "passive", "there is only one log level"},
+    {kAccepted, "--log_level_replica", "WORD", "warning", "only rank 0 prints and logs"},
+    {kAccepted, "--log_on_each_node", "", "true", "only rank 0 prints and logs"},
     {kAccepted, "--logging_nan_inf_filter", "", "true", "a loss that is not a number ends the run"},
-    {kAccepted, "--include_num_input_tokens_seen", "WORD", "no|false", "tokens are counted in any case"},
+    {kAccepted, "--include_num_input_tokens_seen", "WORD", "no|false", "tokens are always counted"},
     {kAccepted, "--run_name", "NAME", "", kNoTracker},
     {kAccepted, "--project", "NAME", "huggingface", kNoTracker},
     {kAccepted, "--trackio_space_id", "NAME", "", kNoTracker},
@@ -81,14 +81,14 @@ constexpr StockOption kStock[] = {
     {kAccepted, "--trackio_static_space_id", "NAME", "", kNoTracker},
     {kAccepted, "--prediction_loss_only", "", "false", kAllFigures},
     {kAccepted, "--include_for_metrics", "WORD ...", "", kAllFigures},
-    {kAccepted, "--batch_eval_metrics", "", "false", "figures are of the whole evaluation"},
-    {kAccepted, "--eval_do_concat_batches", "", "true", "figures are of the whole evaluation"},
+    {kAccepted, "--batch_eval_metrics", "", "false", "metrics always cover the whole evaluation"},
+    {kAccepted, "--eval_do_concat_batches", "", "true", "metrics always cover the whole evaluation"},
     {kAccepted, "--eval_use_gather_object", "", "false", kOwnRing},
-    {kAccepted, "--eval_accumulation_steps", "N", "", "logits are in main memory in any case"},
-    {kAccepted, "--save_on_each_node", "", "false", "rank 0 alone writes"},
-    {kAccepted, "--enable_jit_checkpoint", "", "false", "on SIGTERM a checkpoint is written in any case"},
+    {kAccepted, "--eval_accumulation_steps", "N", "", "logits are always in main memory"},
+    {kAccepted, "--save_on_each_node", "", "false", "only rank 0 writes"},
+    {kAccepted, "--enable_jit_checkpoint", "", "false", "SIGTERM always writes a checkpoint"},
     {kAccepted, "--restore_callback_states_from_checkpoint", "", "false",
-     "a resumed run is as patient as it was in any case"},
+     "a resumed run always restores the count of early stopping"},
     {kAccepted, "--hub_token", "TEXT", "<HUB_TOKEN>", kNoHub},
     {kAccepted, "--hub_private_repo", "", "", kNoHub},
     {kAccepted, "--hub_model_id", "NAME", "", kNoHub},
@@ -110,8 +110,8 @@ constexpr StockOption kStock[] = {
     {kAccepted, "--ddp_static_graph", "", "", kOwnRing},
     {kAccepted, "--ddp_backend", "NAME", "", kOwnRing},
     {kAccepted, "--ddp_timeout", "N", "1800", "the launcher notices ranks that are lost"},
-    {kAccepted, "--local_rank", "N", "-1|0", "the launcher tells each rank"},
-    {kAccepted, "--debug", "WORD ...", "", "--debug_dump writes what there is"},
+    {kAccepted, "--local_rank", "N", "-1|0", "the launcher sets each rank's number"},
+    {kAccepted, "--debug", "WORD ...", "", "use --debug_dump"},
     {kAccepted, "--skip_memory_metrics", "", "true", "memory is not measured"},
     // run_glue's, run_qa's and run_classification's own
     {kAccepted, "--config_name", "FOLDER", "", kFolder},
@@ -120,7 +120,7 @@ constexpr StockOption kStock[] = {
     {kAccepted, "--token", "TEXT", "", "nothing is downloaded"},
     {kAccepted, "--use_auth_token", "", "", "nothing is downloaded"},
     {kAccepted, "--trust_remote_code", "", "false", "no code of a model is run"},
-    {kAccepted, "--use_fast_tokenizer", "", "true", "there is one tokenizer, the fast one's equal"},
+    {kAccepted, "--use_fast_tokenizer", "", "true", "there is one tokenizer, which works like the fast one"},
     {kAccepted, "--preprocessing_num_workers", "N", "", "all threads tokenise"},
     {kAccepted, "--train_split_name", "NAME", "", kOneSplit},
     {kAccepted, "--validation_split_name", "NAME", "", kOneSplit},
@@ -149,10 +149,10 @@ constexpr StockOption kStock[] = {
     {kAccepted, "--dispatch_batches", "", "", "how batches are shared out does not change the training"},
     {kAccepted, "--split_batches", "", "false", "how batches are shared out does not change the training"},
     {kAccepted, "--include_inputs_for_metrics", "", "false", kAllFigures},
-    {kAccepted, "--include_tokens_per_second", "", "false", "tokens are counted in any case"},
+    {kAccepted, "--include_tokens_per_second", "", "false", "tokens are always counted"},
     {kAccepted, "--use_legacy_prediction_loop", "", "false", "there is one way to predict"},
     {kAccepted, "--group_by_length", "", "false", "nothing is padded"},
-    {kAccepted, "--save_safetensors", "", "true", "models are saved so in any case"},
+    {kAccepted, "--save_safetensors", "", "true", "models are always saved as safetensors"},
     {kAccepted, "--push_to_hub_model_id", "NAME", "", kNoHub},
     {kAccepted, "--push_to_hub_organization", "NAME", "", kNoHub},
     {kAccepted, "--push_to_hub_token", "TEXT", "<PUSH_TO_HUB_TOKEN>", kNoHub},
@@ -164,10 +164,10 @@ constexpr StockOption kStock[] = {
     {kRefused, "--deepspeed", "FILE", "false", kWholeModel},
     {kRefused, "--parallelism_config", "JSON", "", kWholeModel},
     {kRefused, "--neftune_noise_alpha", "X", "0", "no noise is added to embeddings"},
-    {kRefused, "--optim_target_modules", "NAME ...", "", "no --optim here is for some layers only"},
+    {kRefused, "--optim_target_modules", "NAME ...", "", "the optimizers here always update all layers"},
     {kRefused, "--ignore_data_skip", "", "false", "a resumed run goes on with the examples that come next"},
     {kRefused, "--train_sampling_strategy", "WORD", "random|group_by_length",
-     "the order of examples is random, as --seed says"},
+     "the order of examples is random, as --seed says, and --max_train_samples takes the first"},
     {kRefused, "--dataset_name", "NAME", "", kNoDownload},
     {kRefused, "--dataset_config_name", "NAME", "", kNoDownload},
     {kRefused, "--shuffle_train_dataset", "", "false",
