@@ -38,14 +38,14 @@ expect_status 0
 
 # No home either: the job runs, and who looks for it is told why it is not there and what helps.
 nowhere() { run "$cluster" exec node1 env -u HOME -u XDG_STATE_HOME -u XDG_RUNTIME_DIR "$bin/dtlaunch" "$@"; }
-reason='/tmp/dtlaunch-0: it belongs to another user \(65534\).*Try: export XDG_STATE_HOME='
+reason='/tmp/dtlaunch-0: cannot use the folder: it belongs to another user \(65534\).*Try: export XDG_STATE_HOME='
 nowhere -np 1 echo hello
 expect_status 0
 expect_out '^hello$'
 expect_err "ps, kill and clean do not find this job here: .*$reason"
 nowhere --detach -np 1 echo hello
 expect_status 78
-expect_err '/tmp/dtlaunch-0: it belongs to another user'
+expect_err '/tmp/dtlaunch-0: cannot use the folder: it belongs to another user'
 for command in ps 'kill ffff' clean; do
   # shellcheck disable=SC2086
   nowhere $command
@@ -56,7 +56,7 @@ nowhere up -hosts node2
 expect_status 78
 expect_err "$reason"
 nowhere doctor --quick --json
-expect_out 'ps, kill and clean find no job there: .*/tmp/dtlaunch-0: it belongs to another user'
+expect_out 'ps, kill and clean find no job there: .*/tmp/dtlaunch-0: cannot use the folder: it belongs to another user'
 run "$cluster" exec node1 env -u HOME XDG_STATE_HOME=/run/mine "$bin/dtlaunch" ps
 expect_status 0
 on node1 test -d /run/mine/dtlaunch/run-node1 || fail "XDG_STATE_HOME does not help as promised"

@@ -109,7 +109,7 @@ expect_out "ssh by the key of $elsewhere, which every pod shows as its own"
 expect_out 'discover_hosts.sh says that 1 of 2 hosts run'
 launcher_pod run_on_launcher DTL_SSH_KEYS=/nowhere "$bin/dtlaunch" true
 expect_status 78
-expect_err 'DTL_SSH_KEYS=/nowhere: there are no id_rsa and id_rsa.pub'
+expect_err 'DTL_SSH_KEYS=/nowhere: id_rsa and id_rsa.pub cannot be read there'
 
 # ---- another host key is refused, though known_hosts has it
 no_sshd node3

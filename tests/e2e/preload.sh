@@ -34,7 +34,7 @@ if /sbin/ldconfig -p | grep -Eq 'lib(iomp5|omp)\.so'; then
   expect_status 0 # this system has one of its own
 else
   expect_status 78
-  expect_err '^dtlaunch: --preload iomp: node2 has no libiomp5.so or libomp.so in /tmp/prefix/lib, .*intel-openmp'
+  expect_err '^dtlaunch: --preload iomp: node2 does not have libiomp5.so or libomp.so in /tmp/prefix/lib, .*intel-openmp'
   [ ! -e "$work/started" ] || fail "a rank was started"
 fi
 

@@ -77,13 +77,13 @@ content node3 | grep -q -- '-dttrain$' || fail "node3 has no dttrain: $(content 
 on node4 sh -c 'mkdir -p ~/.cache && mount -t tmpfs -o size=256k none ~/.cache'
 launch -hosts node3,node4 --push -ppn 1 -np 2 uname -n
 expect_status 73
-expect_err "node4: cannot push to .*/$cache: No space left on device\. Try: ssh node4 df -h "
+expect_err "node4: .*/$cache: cannot push: No space left on device\. Try: ssh node4 df -h "
 expect_content node4 0
 # It fits only half: dtagent arrives, dttrain does not.
 on node4 mount -o remount,size=5m /run/root/.cache
 launch -hosts node4 --push -np 1 dttrain --version
 expect_status 73
-expect_err "node4: cannot push to .*/$cache: No space left on device"
+expect_err "node4: .*/$cache: cannot push: No space left on device"
 expect_content node4 0
 on node4 umount /run/root/.cache
 

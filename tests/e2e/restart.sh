@@ -118,7 +118,7 @@ expect_within 4500
 # ---- refused before anything starts
 launch -f "$work/hosts" --spares 1 true
 expect_status 64
-expect_err "without restarts no spare host is ever used"
+expect_err "spare hosts are used only after a restart"
 launch -f "$work/hosts" --max-restarts 1 --spares 3 true
 expect_status 64
 launch --max-restarts -1 true

@@ -19,7 +19,7 @@ with_input "${two[*]} --stdin 7 wc -l"
 expect_err '7'
 with_input "${two[*]} --stdin nobody wc -l"
 expect_status 64
-expect_err 'neither a rank nor all nor none'
+expect_err 'not a rank, all or none'
 
 # Rank 0 elsewhere reads nothing, or a part: the rest is left to the shell.
 cat >"$work/loop" <<'LOOP'

@@ -58,7 +58,7 @@ on node1 sh -c 'cd /tmp/early/checkpoint-70 && rm -r ../checkpoint-80 2>/dev/nul
   printf "\\001" | dd of=model.safetensors bs=1 seek=100000 conv=notrunc 2>/dev/null'
 train /tmp/early
 expect_status 0
-expect_err 'checkpoint-70/model.safetensors: its checksum is'
+expect_err 'checkpoint-70: damaged checkpoint: model.safetensors: its checksum is'
 expect_equal "after a flipped bit" "$(parameters)" "$whole"
 
 # Started again by dtlaunch, in a folder that has another run's checkpoint
