@@ -31,7 +31,7 @@ constexpr Wanted kScalar{"a string, a number, true or false", "{} = \"TEXT\""};
 constexpr Wanted kAnyNumber{"a number", "{} = 0.5"};
 constexpr Wanted kTruth{"true or false", "{} = true"};
 constexpr Wanted kStrings{"a list of strings", "{} = [\"A\", \"B\"]"};
-constexpr Wanted kTable{"a table", "[{}]"};
+constexpr Wanted kOneTable{"a table", "[{}]"};
 constexpr Wanted kTables{"tables", "[[{}]]"};
 
 std::string_view type_name(const Value& value) {
@@ -134,7 +134,7 @@ struct TomlFile::Impl {
         prefix += "." + part;
         continue;
       }
-      if (!value->is_table()) throw wrong_type(prefix, *value, kTable);
+      if (!value->is_table()) throw wrong_type(prefix, *value, kOneTable);
       const auto& table = value->as_table();
       const auto found = table.find(part);
       if (found == table.end()) return nullptr;
@@ -283,7 +283,7 @@ std::vector<std::pair<std::string, std::string>> TomlFile::table(const std::stri
   impl_->asked_tables.insert(key);
   const Value* value = impl_->find(key);
   if (value == nullptr) return {};
-  if (!value->is_table()) throw impl_->wrong_type(key, *value, kTable);
+  if (!value->is_table()) throw impl_->wrong_type(key, *value, kOneTable);
   // By line and column, since toml11's map is sorted by name.
   using Entry = std::tuple<std::size_t, std::size_t, std::string, std::string>;
   std::vector<Entry> entries;
