@@ -10,12 +10,15 @@ namespace dtl {
 
 using namespace std::chrono_literals;
 
-constexpr auto kResolveDeadline = 5s;    // DNS; a dead server alone costs 10 s in getaddrinfo
-constexpr auto kConnectDeadline = 6s;    // TCP connect; all hosts run in parallel
-constexpr auto kProbeSettle = 300ms;     // once every node has answered somewhere, for the rest
-constexpr auto kExamineDeadline = 8s;    // an agent's answer to doctor; one command of it takes 5 s
-constexpr auto kSshDeadline = 8s;        // from TCP connect to the agent's marker; all bad hosts
-                                         // must be reported within 10 s
+constexpr auto kResolveDeadline = 5s;  // DNS; a dead server alone costs 10 s in getaddrinfo
+constexpr auto kConnectDeadline = 6s;  // TCP connect; all hosts run in parallel
+constexpr auto kProbeSettle = 300ms;   // once every node has answered somewhere, for the rest
+constexpr auto kExamineDeadline = 8s;  // an agent's answer to doctor; one command of it takes 5 s
+constexpr auto kSshDeadline = 8s;      // from TCP connect to the agent's marker; all bad hosts
+                                       // must be reported within 10 s
+constexpr std::size_t kMostLogins =
+    128;                                 // at once: where all hosts share two cores, their keys
+                                         // take 3 s; a further host's deadlines begin with its turn
 constexpr auto kHostsPatience = 300s;    // pods that come late: their images are fetched, names
                                          // resolve, sshds listen; --start-timeout
 constexpr auto kFirstHostPause = 100ms;  // between tries of such; doubled each time

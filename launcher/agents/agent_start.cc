@@ -124,8 +124,7 @@ awaitable<std::shared_ptr<SshSession>> open_session(asio::io_context& context, H
   for (;;) {
     std::optional<Error> failure;
     try {
-      const auto deadline = std::chrono::steady_clock::now() + options.deadline;
-      co_return co_await open_ssh_session(context, host, options.trust, deadline);
+      co_return co_await open_ssh_session(context, host, options.trust, options.deadline);
     } catch (const Error& error) {
       failure = error;
     }
@@ -213,8 +212,7 @@ awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Hos
   try {
     if (!options.carrier.empty()) co_return carry_agent(context, host, options, arguments);
     check_agent_path(options.agent_path);
-    const auto deadline = std::chrono::steady_clock::now() + options.deadline;
-    auto session = co_await open_ssh_session(context, host, options.trust, deadline);
+    auto session = co_await open_ssh_session(context, host, options.trust, options.deadline);
     std::string command = agent_command(options.agent_path, join(arguments, " "));
     auto stream = co_await run_over_ssh(session, std::move(command));
     session->clear_deadline();
@@ -227,10 +225,9 @@ awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Hos
 awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions options) {
   try {
     std::string command = start_command(options, AfterPush::kSayWhere);
-    const auto deadline = std::chrono::steady_clock::now() + options.deadline;
-    auto session = co_await open_ssh_session(context, host, options.trust, deadline);
+    auto session = co_await open_ssh_session(context, host, options.trust, options.deadline);
     auto stream = co_await run_over_ssh(session, std::move(command));
-    StreamDeadline patience(context, *stream, deadline);
+    StreamDeadline patience(context, *stream, session->deadline());
     const Pushed pushed =
         co_await bring_bundle(*stream, host, options, AfterPush::kSayWhere, patience);
     // push_bundle() returns without a folder when the stream ends before the host has asked for
@@ -246,10 +243,9 @@ awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions opt
 
 awaitable<std::string> remove_pushed(asio::io_context& context, Host host, StartOptions options) {
   try {
-    const auto deadline = std::chrono::steady_clock::now() + options.deadline;
-    auto session = co_await open_ssh_session(context, host, options.trust, deadline);
+    auto session = co_await open_ssh_session(context, host, options.trust, options.deadline);
     auto stream = co_await run_over_ssh(session, remove_command());
-    const StreamDeadline patience(context, *stream, deadline);
+    const StreamDeadline patience(context, *stream, session->deadline());
     std::string received;
     for (;;) {
       const std::string bytes = co_await stream->read();

@@ -25,8 +25,7 @@ class SshWay final : public KeptWay {
       : context_(context), host_(std::move(host)), options_(std::move(options)) {}
 
   awaitable<void> connect() override {
-    const auto deadline = std::chrono::steady_clock::now() + options_.deadline;
-    session_ = co_await open_ssh_session(context_, host_, options_.trust, deadline);
+    session_ = co_await open_ssh_session(context_, host_, options_.trust, options_.deadline);
     // The deadline is for the login. The connection itself may be idle for hours.
     session_->clear_deadline();
   }

@@ -78,6 +78,11 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   SessionOptions options;
   options.job_id = new_job_id();
   options.job = settings.job;
+  // Hosts that must wait for their turn to log in have their own time afterwards.
+  const std::size_t hosts = settings.request.hosts.size();
+  if (hosts > kMostLogins) {
+    options.job.start_deadline += static_cast<int>((hosts - 1) / kMostLogins) * kSshDeadline;
+  }
   options.job.one_sigterm = settings.step.has_value();  // each node hears of it
   // A slow line may need minutes for the programs, which the usual deadline does not allow.
   if (settings.starting.push) options.job.start_deadline = kPushDeadline;

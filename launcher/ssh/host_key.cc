@@ -4,11 +4,10 @@
 
 #include <fmt/format.h>
 #include <libssh/libssh.h>
+#include <sys/mman.h>
 
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +17,7 @@
 #include "base/text.h"
 #include "launcher/ssh/blocking_calls.h"
 #include "launcher/ssh/known_hosts.h"
-#include "launcher/ssh/known_hosts_sources.h"
+#include "launcher/ssh/known_hosts_index.h"
 #include "plan/request/command_text.h"
 
 namespace dtl {
@@ -67,80 +66,84 @@ KnownKey read_line(const KnownHostsLine& line, ssh_knownhosts_entry* entry) {
   return key;
 }
 
-// Every line of the text that speaks about `host`.
-void collect_lines(const std::string& text, const std::string& path, const std::string& host,
-                   std::vector<KnownKey>& known) {
-  for (const KnownHostsLine& line : split_known_hosts(text, path)) {
-    // Patterns are judged here: libssh does not know "!".
-    if (!is_hashed(line.hosts) && !match_host_patterns(line.hosts, host)) continue;
-    // libssh compares hashed names and reads keys; the patterns are done with.
-    const std::string about = is_hashed(line.hosts) ? line.hosts : host;
-    const std::string text_of_line = about + " " + line.key;
+std::vector<KnownKey> read_lines(const std::vector<KnownHostsLine>& lines) {
+  std::vector<KnownKey> keys;
+  for (const KnownHostsLine& line : lines) {
+    // The line is about this host, so libssh need not compare its names: it reads the key.
+    const std::string text = "* " + line.key;
     ssh_knownhosts_entry* parsed = nullptr;
-    const int result = ssh_known_hosts_parse_line(host.c_str(), text_of_line.c_str(), &parsed);
+    ssh_known_hosts_parse_line("host", text.c_str(), &parsed);
     const Entry entry(parsed, &ssh_knownhosts_entry_free);
-    if (result != SSH_AGAIN) known.push_back(read_line(line, entry.get()));  // AGAIN: other hosts
+    keys.push_back(read_line(line, entry.get()));
   }
+  return keys;
 }
 
-// A file that is not there says nothing.
-std::vector<KnownKey> known_in(const std::vector<std::string>& files, const std::string& host) {
-  std::vector<KnownKey> known;
-  for (const std::string& path : files) {
-    std::ifstream file(path);
-    std::ostringstream text;
-    text << file.rdbuf();
-    collect_lines(text.str(), path, host, known);
+// The files are searched for a name once, and only when it is asked for.
+const std::vector<KnownHostsLine>& lines_about(KnownHost& known, std::size_t name) {
+  while (known.lines.size() <= name) {
+    known.lines.push_back(known.files->about(known.sources.files, known.names[known.lines.size()]));
   }
-  return known;
+  return known.lines[name];
+}
+
+// libssh asks the server for a key of a type that known_hosts has, and for that reads the file for
+// each host while it connects: 23 us a hashed line, on the event loop. It gets a file of this
+// host's lines alone.
+void limit_to_lines(KnownHost& known, ssh_session session) {
+  std::string text;
+  for (std::size_t name = 0; name < known.names.size() && text.empty(); ++name) {
+    for (const KnownHostsLine& line : lines_about(known, name)) {
+      if (line.marker == KnownHostsMarker::kNone) text += "* " + line.key + "\n";
+    }
+  }
+  std::string path = "/dev/null";
+  if (!text.empty()) {
+    known.preferred = Fd(::memfd_create("known_hosts", MFD_CLOEXEC));
+    if (!known.preferred.valid()) throw system_error("cannot create a file in memory");
+    write_all(known.preferred.get(), text);
+    path = fmt::format("/proc/self/fd/{}", known.preferred.get());
+  }
+  ssh_options_set(session, SSH_OPTIONS_KNOWNHOSTS, path.c_str());
+  ssh_options_set(session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, "/dev/null");
 }
 
 // As ssh finds it. Of entries under another name than the first nothing counts but that they have
 // this very key, or revoke it.
-Judgement judge_as_ssh(const KnownHostsSources& sources, const SshSettings& settings,
-                       const ShownKey& shown) {
-  std::string printed;
+Judgement judge(KnownHost& known, const SshSettings& settings, const ShownKey& shown) {
+  // The command's arguments may name the key.
+  const KnownHostsSources sources =
+      known.answer.empty() ? known.sources : parse_sources(known.answer, settings, shown);
   Judgement judgement;
   judgement.left_out = sources.left_out;
+  std::optional<KnownHostsIndex> printed;
   try {
-    printed = run_known_hosts_command(sources);
+    const std::string text = run_known_hosts_command(sources);
+    if (!text.empty()) printed.emplace(text, kCommand + sources.command[0]);
   } catch (const Error& error) {
     judgement.left_out.push_back(error.what());
   }
-  const auto judge = [&](const std::string& name) {
-    std::vector<KnownKey> known = known_in(sources.files, name);
-    if (!printed.empty()) collect_lines(printed, kCommand + sources.command[0], name, known);
-    return judge_host_key(known, shown.type, shown.fingerprint);
+  if (!known.problem.empty()) judgement.left_out.push_back(known.problem);
+  const auto judge_name = [&](std::size_t name) {
+    std::vector<KnownHostsLine> lines = lines_about(known, name);
+    if (printed) {
+      for (KnownHostsLine& line : printed->about(known.names[name])) {
+        lines.push_back(std::move(line));
+      }
+    }
+    return judge_host_key(read_lines(lines), shown.type, shown.fingerprint);
   };
-  const std::vector<std::string> names = known_names(settings, sources.alias);
-  judgement.name = names[0];
+  judgement.name = known.names[0];
   judgement.by_alias = !sources.alias.empty();
-  judgement.verdict = judge(names[0]);
+  judgement.verdict = judge_name(0);
   const HostKeyState state = judgement.verdict.state;
   if (state != HostKeyState::kUnknown && state != HostKeyState::kOtherType) return judgement;
-  for (std::size_t i = 1; i < names.size(); ++i) {
-    HostKeyVerdict other = judge(names[i]);
+  for (std::size_t i = 1; i < known.names.size(); ++i) {
+    HostKeyVerdict other = judge_name(i);
     if (other.state != HostKeyState::kKnown && other.state != HostKeyState::kRevoked) continue;
     judgement.verdict = std::move(other);
     break;
   }
-  return judgement;
-}
-
-// A key that is known under the host's own name is good although ssh fails: what an alias says of
-// it cannot be told then. None is new.
-Judgement judge(const SshSettings& settings, const ShownKey& shown) {
-  const KnownHostsSources usual = usual_sources(settings.home);
-  if (!may_name_other_sources(settings.home)) return judge_as_ssh(usual, settings, shown);
-  std::string problem;
-  try {
-    const auto sources = ask_ssh(settings, shown);
-    return judge_as_ssh(sources.value_or(usual), settings, shown);
-  } catch (const Error& error) {
-    problem = error.what();
-  }
-  Judgement judgement = judge_as_ssh(usual, settings, shown);
-  judgement.left_out.push_back(problem);
   return judgement;
 }
 
@@ -225,8 +228,31 @@ void check_pod_key(const SshSettings& settings, const std::string& fingerprint) 
 
 }  // namespace
 
+// When ssh fails, a key that is known under the host's own name is still good. None is new then: an
+// alias might know better.
+std::shared_ptr<KnownHost> find_known_host(const SshSettings& settings,
+                                           std::shared_ptr<KnownHostsFiles> files) {
+  auto known = std::make_shared<KnownHost>();
+  known->files = std::move(files);
+  known->sources = usual_sources(settings.home);
+  if (settings.trust.pod_keys.empty() && may_name_other_sources(settings.home)) {
+    try {
+      known->answer = ask_ssh(settings).value_or("");
+      if (!known->answer.empty()) known->sources = parse_sources(known->answer, settings, {});
+    } catch (const Error& error) {
+      known->problem = error.what();
+    }
+  }
+  if (settings.trust.pod_keys.empty()) {
+    known->names = known_names(settings, known->sources.alias);
+  }
+  limit_to_lines(*known, settings.session.get());
+  return known;
+}
+
 awaitable<void> check_host_key(std::shared_ptr<SshSession> session,
-                               std::shared_ptr<SshSettings> settings) {
+                               std::shared_ptr<const SshSettings> settings,
+                               std::shared_ptr<KnownHost> known) {
   ssh_key raw = nullptr;
   if (ssh_get_server_publickey(session->handle(), &raw) != SSH_OK) {
     throw Error(Exit::kAuth, "cannot start agent", "the server shows no host key");
@@ -239,8 +265,9 @@ awaitable<void> check_host_key(std::shared_ptr<SshSession> session,
     co_return;
   }
   auto judgement = std::make_shared<Judgement>();  // shared with the worker
-  auto judging = workers_of(session->context())
-                     .run([=] { *judgement = judge(*settings, shown); }, session->deadline());
+  auto judging =
+      workers_of(session->context())
+          .run([=] { *judgement = judge(*known, *settings, shown); }, session->deadline());
   if (!co_await std::move(judging)) {
     throw Error(Exit::kAuth, "cannot start agent", "known_hosts cannot be read in time",
                 login_command(settings->host));
@@ -253,6 +280,7 @@ awaitable<void> check_host_key(std::shared_ptr<SshSession> session,
   if (!is_new || !settings->trust.accept_new_host_keys) {
     throw refusal(*settings, *judgement, shown.fingerprint);
   }
+  ssh_options_set(session->handle(), SSH_OPTIONS_KNOWNHOSTS, known->sources.new_keys.c_str());
   if (ssh_session_update_known_hosts(session->handle()) != SSH_OK) {
     throw Error(Exit::kCannotWrite, "cannot note its host key", session->error_text());
   }

@@ -129,6 +129,7 @@ class Reader {
     sources_.alias = values["hostkeyalias"];
     tokens_ = tokens_of(settings_, sources_.alias);
     add_files("UserKnownHostsFile", values["userknownhostsfile"]);
+    if (!sources_.files.empty()) sources_.new_keys = sources_.files[0];
     add_files("GlobalKnownHostsFile", values["globalknownhostsfile"]);
     add_command(values["knownhostscommand"]);
     return std::move(sources_);
@@ -207,6 +208,7 @@ KnownHostsSources usual_sources(const std::string& home) {
   KnownHostsSources sources;
   sources.files = {home + "/.ssh/known_hosts", home + "/.ssh/known_hosts2",
                    "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"};
+  sources.new_keys = sources.files[0];
   return sources;
 }
 
@@ -225,7 +227,7 @@ bool may_name_other_sources(const std::string& home) {
   });
 }
 
-std::optional<KnownHostsSources> ask_ssh(const SshSettings& settings, const ShownKey& shown) {
+std::optional<std::string> ask_ssh(const SshSettings& settings) {
   const char* path = std::getenv("PATH");
   const auto ssh = find_program("ssh", path == nullptr ? "" : path);
   if (!ssh) return std::nullopt;
@@ -234,12 +236,11 @@ std::optional<KnownHostsSources> ask_ssh(const SshSettings& settings, const Show
   if (host.port != 0) arguments.insert(arguments.end(), {"-p", std::to_string(host.port)});
   if (!host.user.empty()) arguments.insert(arguments.end(), {"-l", host.user});
   arguments.insert(arguments.end(), {"--", host.name});
-  const std::string text = read_command({.arguments = arguments,
-                                         .name = "ssh -G " + host.name,
-                                         .hint = "that command in a shell",
-                                         .patience = kSshPatience,
-                                         .most_bytes = kMostBytes});
-  return parse_sources(text, settings, shown);
+  return read_command({.arguments = arguments,
+                       .name = "ssh -G " + host.name,
+                       .hint = "that command in a shell",
+                       .patience = kSshPatience,
+                       .most_bytes = kMostBytes});
 }
 
 std::string run_known_hosts_command(const KnownHostsSources& sources) {

@@ -22,12 +22,14 @@ struct ShownKey {
 
 struct KnownHostsSources {
   std::vector<std::string> files;     // of the user, then of the machine
+  std::string new_keys;               // the user's file in which ssh notes a new key
   std::string alias;                  // HostKeyAlias; empty: none
   std::vector<std::string> command;   // KnownHostsCommand, a word each; empty: none
   std::vector<std::string> left_out;  // "KEYWORD VALUE (why)": sources that only ssh can use
 };
 
-// text: what `ssh -G` prints. Expands "~" and the tokens of ssh_config(5). Pure.
+// text: what `ssh -G` prints. Expands "~" and the tokens of ssh_config(5). The key that the host
+// shows matters to the command alone. Asks the file system which paths exist.
 KnownHostsSources parse_sources(std::string_view text, const SshSettings& settings,
                                 const ShownKey& shown);
 
@@ -38,9 +40,9 @@ KnownHostsSources usual_sources(const std::string& home);
 // about known hosts, or by an Include, which is not followed. Blocks.
 bool may_name_other_sources(const std::string& home);
 
-// nullopt: there is no ssh on PATH. Throws Error when it fails or does not answer. Blocks; does not
-// use settings.session.
-std::optional<KnownHostsSources> ask_ssh(const SshSettings& settings, const ShownKey& shown);
+// What `ssh -G` prints. nullopt: there is no ssh on PATH. Throws Error when it fails or does not
+// answer. Blocks; does not use settings.session.
+std::optional<std::string> ask_ssh(const SshSettings& settings);
 
 // What the command prints, as lines of known_hosts; empty when there is none. Throws Error. Blocks.
 std::string run_known_hosts_command(const KnownHostsSources& sources);

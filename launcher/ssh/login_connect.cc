@@ -17,6 +17,7 @@
 #include "launcher/ssh/blocking_calls.h"
 #include "launcher/ssh/host_key.h"
 #include "launcher/ssh/login.h"
+#include "launcher/ssh/login_queue.h"
 #include "launcher/ssh/resolve.h"
 #include "launcher/ssh/tcp_connect.h"
 #include "launcher/streams/child.h"
@@ -37,16 +38,27 @@ bool greeted(ssh_session handle) {
   return banner != nullptr && std::string_view(banner).substr(0, 4) == "SSH-";
 }
 
-awaitable<std::shared_ptr<SshSettings>> settings_of(asio::io_context& context, Host host,
-                                                    SshTrust trust, Clock::time_point deadline) {
-  auto settings = std::make_shared<SshSettings>();  // shared with the worker
-  auto reading =
-      workers_of(context).run([=] { *settings = read_ssh_settings(host, trust); }, deadline);
+// How to reach a host, and what is known of its key.
+struct Target {
+  SshSettings settings;
+  std::shared_ptr<KnownHost> known;
+};
+
+awaitable<std::shared_ptr<Target>> find_target(asio::io_context& context, Host host, SshTrust trust,
+                                               Clock::time_point deadline) {
+  auto target = std::make_shared<Target>();  // shared with the worker
+  auto files = known_hosts_files_of(context);
+  auto reading = workers_of(context).run(
+      [=] {
+        target->settings = read_ssh_settings(host, trust);
+        target->known = find_known_host(target->settings, files);
+      },
+      deadline);
   if (!co_await std::move(reading)) {
     throw Error(Exit::kConfig, "cannot start agent", "~/.ssh/config cannot be read in time",
                 "ssh -G " + one_shell_word(host.name));
   }
-  co_return settings;
+  co_return target;
 }
 
 awaitable<Fd> connect_directly(asio::io_context& context, std::shared_ptr<SshSettings> settings,
@@ -119,14 +131,19 @@ std::chrono::milliseconds pause(int attempt) {
 
 awaitable<std::shared_ptr<SshSession>> open_ssh_session(asio::io_context& context, Host host,
                                                         SshTrust trust,
-                                                        Clock::time_point deadline) {
+                                                        std::chrono::milliseconds patience) {
+  const LoginQueue::Turn turn = co_await logins_of(context).turn();
+  const Clock::time_point deadline = Clock::now() + patience;
   for (int attempt = 0;; ++attempt) {
-    auto settings = co_await settings_of(context, host, trust, deadline);
+    auto target = co_await find_target(context, host, trust, deadline);
+    // Shares the owner.
+    const std::shared_ptr<SshSettings> settings(target, &target->settings);
     auto session = co_await reach(context, settings, deadline);
     bool hung_up = false;
     std::exception_ptr failure;
     try {
       co_await exchange_keys(session, settings, &hung_up);
+      target->known->preferred.reset();
     } catch (const Error&) {
       failure = std::current_exception();
     }
@@ -140,7 +157,7 @@ awaitable<std::shared_ptr<SshSession>> open_ssh_session(asio::io_context& contex
       continue;
     }
     try {
-      co_await check_host_key(session, settings);
+      co_await check_host_key(session, settings, target->known);
       co_await log_in(session, settings);
     } catch (const Error&) {
       failure = std::current_exception();

@@ -14,8 +14,10 @@ namespace dtl {
 // Error(kUnreachable), Error(kTryAgain), Error(kAuth) or Error(kConfig), without the host's name. A
 // server that hangs up before it has greeted us has too many logins at once (sshd's MaxStartups),
 // or has refused too many of us lately (PerSourcePenalties): tried again, up to three times.
-awaitable<std::shared_ptr<SshSession>> open_ssh_session(
-    asio::io_context& context, Host host, SshTrust trust,
-    std::chrono::steady_clock::time_point deadline);
+// patience: for all of it, from the host's turn to log in (login_queue.h). The session's deadline
+// is its end, for what its caller does next.
+awaitable<std::shared_ptr<SshSession>> open_ssh_session(asio::io_context& context, Host host,
+                                                        SshTrust trust,
+                                                        std::chrono::milliseconds patience);
 
 }  // namespace dtl

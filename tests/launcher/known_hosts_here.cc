@@ -4,17 +4,18 @@
 #include <fstream>
 #include <sstream>
 
-#include "launcher/ssh/known_hosts.h"
+#include "base/text.h"
+#include "launcher/ssh/known_hosts_index.h"
 
 int main(int argc, char** argv) {
   if (argc < 3) return 64;
   std::ifstream file(argv[1]);
   std::ostringstream text;
   text << file.rdbuf();
-  const auto lines = dtl::split_known_hosts(text.str(), "");
+  const dtl::KnownHostsIndex lines(text.str(), "");
   for (int i = 2; i < argc; ++i) {
-    for (const dtl::KnownHostsLine& line : lines) {
-      if (dtl::match_host_patterns(line.hosts, argv[i])) std::printf("%s ", line.where.c_str() + 1);
+    for (const dtl::KnownHostsLine& line : lines.about(dtl::to_lower(argv[i]))) {
+      std::printf("%s ", line.where.c_str() + 1);
     }
     std::printf("\n");
   }

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
+#include <array>
 #include <chrono>
 
 #include "base/fd.h"
@@ -52,6 +55,16 @@ TEST_F(HostKey, UnknownIsNotedWhenNewOnesAreAccepted) {
   options_.trust.accept_new_host_keys = true;
   expect_accepted();
   EXPECT_THAT(read_file(kKnownHosts, 1 << 20), HasSubstr("node2 ssh-ed25519 "));
+}
+
+// Hashed lines cost each host that reads them, so the file is read once for all hosts of a job.
+TEST_F(HostKey, ReadsTheFileOnceForAllHosts) {
+  const Fd watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  ASSERT_GE(::inotify_add_watch(watch.get(), kKnownHosts, IN_OPEN), 0);
+  for (int host = 0; host < 3; ++host) expect_accepted();
+  alignas(inotify_event) std::array<char, 4096> events;
+  const ssize_t bytes = ::read(watch.get(), events.data(), events.size());
+  EXPECT_EQ(bytes, static_cast<ssize_t>(sizeof(inotify_event)));
 }
 
 TEST_F(HostKey, ChangedIsRefusedWithFileLineAndBothFingerprints) {
@@ -182,8 +195,7 @@ TEST_F(Login, ThatGetsNoSessionIsNamedAsTheServersSetting) {
 TEST_F(Login, IsOverWhereTheServerFallsSilentAfterIt) {
   std::string reason;
   run([](Login& test, std::string& why) -> awaitable<void> {
-    auto session = co_await open_ssh_session(test.context_, test.node2_, test.options_.trust,
-                                             std::chrono::steady_clock::now() + 3s);
+    auto session = co_await open_ssh_session(test.context_, test.node2_, test.options_.trust, 3s);
     test.must("node2", "kill -STOP $(pgrep -f '^sshd: root')");
     try {
       co_await run_over_ssh(std::move(session), "true", ChannelEnd::kWholeSession);
