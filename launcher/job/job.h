@@ -12,6 +12,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -173,6 +174,7 @@ struct NodeState {
   bool agent_failed = false;            // its agent died, or had to be given up
   bool told_to_go = false;              // it will not be there for long
   std::optional<JobTime> goes;          // then
+  bool has_ranks = false;
   std::optional<Listening> listening;
   std::optional<Reached> reached;
   std::optional<Examined> examined;
@@ -208,13 +210,23 @@ struct JobOptions {
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
 };
 
+// How many nodes, or ranks, from the first one on are known to have got that far. They stay so, and
+// a question about all of them looks only at the rest (all_done() in turn.h).
+struct Progress {
+  std::size_t started = 0, listening = 0, reached = 0, away = 0;  // nodes
+  std::size_t ended = 0;                                          // ranks
+};
+
 // The whole state of a job, as a plain value. It becomes part of the session's result.
 struct Job {
   JobState state = JobState::kStarting;
   JobOptions options;
   std::vector<NodeState> nodes;
   std::vector<int> used;  // nodes with ranks, in order of rank
-  bool asked = false;     // the used nodes have been asked a question
+  // By an address of theirs; -1: several have it, as every host has that of its container bridge.
+  std::unordered_map<std::string, int> node_at;
+  Progress progress;
+  bool asked = false;  // the used nodes have been asked a question
   int probe_round = 0;
   std::vector<RankState> ranks;
   std::optional<Outcome> outcome;

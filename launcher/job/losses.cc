@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "launcher/job/machine.h"
@@ -17,19 +18,20 @@ namespace {
 // first one in the order of the request decides the outcome.
 void check_started(Turn& turn) {
   if (turn.job.state != JobState::kStarting) return;
-  int first_failed = -1;
-  for (int node = turn.node_count() - 1; node >= 0; --node) {
-    if (turn.node(node).phase == NodePhase::kStarting) return;
-    if (turn.node(node).start_failure) first_failed = node;
-  }
-  if (first_failed < 0) {
+  const auto& nodes = turn.job.nodes;
+  const auto started = [&](std::size_t node) { return nodes[node].phase != NodePhase::kStarting; };
+  if (!all_done(turn.job.progress.started, nodes.size(), started)) return;
+  const auto failed = std::find_if(nodes.begin(), nodes.end(), [](const NodeState& node) {
+    return node.start_failure.has_value();
+  });
+  if (failed == nodes.end()) {
     transition(turn, Move::kAllUp);
     return;
   }
   Outcome outcome;
   outcome.cause = Cause::kCannotStart;
-  outcome.node = first_failed;
-  outcome.exit_status = static_cast<int>(*turn.node(first_failed).start_failure);
+  outcome.node = static_cast<int>(failed - nodes.begin());
+  outcome.exit_status = static_cast<int>(*failed->start_failure);
   abandon(turn, std::move(outcome));
 }
 

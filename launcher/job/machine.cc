@@ -155,16 +155,18 @@ void hurry_stop(Turn& turn) {
 }
 
 void check_ranks(Turn& turn) {
-  if (std::all_of(turn.job.ranks.begin(), turn.job.ranks.end(), gone))
+  const auto& ranks = turn.job.ranks;
+  if (all_done(turn.job.progress.ended, ranks.size(),
+               [&](std::size_t rank) { return gone(ranks[rank]); }))
     transition(turn, Move::kRanksGone);
 }
 
 void check_agents(Turn& turn) {
-  const auto away = [](const NodeState& node) {
-    return node.phase == NodePhase::kFinished || node.phase == NodePhase::kGone;
+  const auto& nodes = turn.job.nodes;
+  const auto away = [&](std::size_t node) {
+    return nodes[node].phase == NodePhase::kFinished || nodes[node].phase == NodePhase::kGone;
   };
-  if (std::all_of(turn.job.nodes.begin(), turn.job.nodes.end(), away))
-    transition(turn, Move::kAgentsGone);
+  if (all_done(turn.job.progress.away, nodes.size(), away)) transition(turn, Move::kAgentsGone);
 }
 
 }  // namespace dtl::job

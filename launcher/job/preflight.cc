@@ -15,17 +15,18 @@ void probe(Turn& turn, int round) {
   turn.job.deadline = turn.now + kConnectDeadline + kAnswerMargin;
   // Answers of the first round must not count in the second.
   for (const int node : turn.job.used) turn.node(node).reached.reset();
+  turn.job.progress.reached = 0;
   turn.effects.push_back(Probe{round});
 }
 
 void check_listening(Turn& turn) {
   const auto& used = turn.job.used;
   if (turn.job.state != JobState::kPreflight || turn.job.probe_round > 0) return;
-  const auto ready = [&](int other) {
-    const NodeState& state = turn.node(other);
+  const auto ready = [&](std::size_t k) {
+    const NodeState& state = turn.node(used[k]);
     return state.listening && (state.examined || !turn.job.asked);
   };
-  if (!std::all_of(used.begin(), used.end(), ready)) return;
+  if (!all_done(turn.job.progress.listening, used.size(), ready)) return;
   // A single node needs no network.
   if (used.size() > 1) {
     probe(turn, 1);
@@ -42,6 +43,7 @@ void ranks_placed(Turn& turn, const Placed& event) {
   if (turn.job.state != JobState::kPreflight || !turn.job.used.empty()) return;
   turn.job.used = event.nodes;
   for (std::size_t k = 0; k < event.nodes.size(); ++k) {
+    turn.node(event.nodes[k]).has_ranks = true;
     for (const int rank : event.ranks[k]) {
       // Each node lists its own ranks, so that the highest number is not known beforehand.
       turn.job.ranks.resize(std::max(turn.job.ranks.size(), static_cast<std::size_t>(rank) + 1));
@@ -50,8 +52,7 @@ void ranks_placed(Turn& turn, const Placed& event) {
   }
   // Hosts without ranks end now: a lost one must not end the job.
   for (int node = 0; node < turn.node_count(); ++node) {
-    if (std::find(turn.job.used.begin(), turn.job.used.end(), node) != turn.job.used.end())
-      continue;
+    if (turn.node(node).has_ranks) continue;
     turn.send(node, Finish{});
     turn.node(node).phase = NodePhase::kEnding;
   }
@@ -75,10 +76,14 @@ void network_judged(Turn& turn, const Judged& event) {
 }
 
 void hear_listening(Turn& turn, int node, const Listening& message) {
-  const auto& used = turn.job.used;
   if (turn.job.state != JobState::kPreflight || turn.job.probe_round > 0) return;
-  if (std::find(used.begin(), used.end(), node) == used.end()) return;
-  turn.node(node).listening = message;
+  NodeState& state = turn.node(node);
+  if (!state.has_ranks || state.listening) return;
+  state.listening = message;
+  for (const std::string& address : message.addresses) {
+    const auto [at, is_new] = turn.job.node_at.emplace(address, node);
+    if (!is_new && at->second != node) at->second = -1;
+  }
   check_listening(turn);
 }
 
@@ -92,13 +97,15 @@ void hear_examined(Turn& turn, int node, const Examined& message) {
 }
 
 void hear_reached(Turn& turn, int node, const Reached& message) {
-  const auto& used = turn.job.used;
   if (turn.job.state != JobState::kPreflight || turn.job.probe_round == 0) return;
-  if (std::find(used.begin(), used.end(), node) == used.end()) return;
+  if (!turn.node(node).has_ranks) return;
   turn.node(node).reached = message;
-  const auto answered = [&](int other) { return turn.node(other).reached.has_value(); };
+  const auto& used = turn.job.used;
+  const auto answered = [&](std::size_t k) { return turn.node(used[k]).reached.has_value(); };
   // A node that never answers is given up by the deadline of the state.
-  if (std::all_of(used.begin(), used.end(), answered)) turn.effects.push_back(JudgeNetwork{});
+  if (all_done(turn.job.progress.reached, used.size(), answered)) {
+    turn.effects.push_back(JudgeNetwork{});
+  }
 }
 
 }  // namespace dtl::job

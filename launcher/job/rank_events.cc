@@ -40,14 +40,9 @@ void rank_ended(Turn& turn, RankState& rank, RankPhase phase, const Outcome& fai
 }
 
 // -1: of no host of the job.
-int node_at(Turn& turn, const std::string& address) {
-  for (const int node : turn.job.used) {
-    const auto& listening = turn.job.nodes[static_cast<std::size_t>(node)].listening;
-    if (!listening) continue;
-    const auto& own = listening->addresses;
-    if (std::find(own.begin(), own.end(), address) != own.end()) return node;
-  }
-  return -1;
+int node_at(const Turn& turn, const std::string& address) {
+  const auto at = turn.job.node_at.find(address);
+  return at == turn.job.node_at.end() ? -1 : at->second;
 }
 
 }  // namespace

@@ -55,24 +55,38 @@ void RankWatch::report(const RankReport& report, JobTime now) {
   rank.activity = report.activity;
   rank.pid = report.pid;
   rank.heard = now;
-  // Communicators that it no longer tells of are no more.
-  for (auto& [key, comm] : comms_) {
-    std::erase_if(comm.members, [&](const auto& member) { return member.second.rank == number; });
-  }
+  const auto before = std::exchange(rank.places, {});
   // A rank may have several communicators with the same id: their order tells them apart.
   std::map<std::uint64_t, int> seen;
   for (const CommState& state : report.comms) {
     // What a page of shared memory says comes from a process of the user's, and is not trusted.
     if (state.rank >= state.world) continue;
-    comms_[{state.id, seen[state.id]++}].members[state.rank] = {number, state};
+    const Key key{state.id, seen[state.id]++};
+    comms_[key].members[state.rank] = {number, state};
+    rank.places.emplace_back(key, state.rank);
+  }
+  // Communicators that it no longer tells of are no more.
+  for (const auto& place : before) {
+    if (std::find(rank.places.begin(), rank.places.end(), place) == rank.places.end()) {
+      leave(place, number);
+    }
   }
 }
 
+void RankWatch::leave(const std::pair<Key, std::uint32_t>& place, int rank) {
+  const auto comm = comms_.find(place.first);
+  if (comm == comms_.end()) return;
+  const auto member = comm->second.members.find(place.second);
+  // Another rank may have said since that the place is its own.
+  if (member == comm->second.members.end() || member->second.rank != rank) return;
+  comm->second.members.erase(member);
+}
+
 void RankWatch::forget(int rank) {
-  ranks_.erase(rank);
-  for (auto& [key, comm] : comms_) {
-    std::erase_if(comm.members, [&](const auto& member) { return member.second.rank == rank; });
-  }
+  const auto at = ranks_.find(rank);
+  if (at == ranks_.end()) return;
+  for (const auto& place : at->second.places) leave(place, rank);
+  ranks_.erase(at);
 }
 
 void RankWatch::excuse(JobTime now) {

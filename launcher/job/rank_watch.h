@@ -47,12 +47,14 @@ class RankWatch {
   std::optional<HangFinding> hang(JobTime after, std::size_t running) const;
 
  private:
+  using Key = std::pair<std::uint64_t, int>;  // id, and which of those of that id
   // What its last report said.
   struct Rank {
     std::uint32_t pid = 0;
     Activity activity = Activity::kSleeps;
     JobTime since{0};  // it does so
     JobTime heard{0};
+    std::vector<std::pair<Key, std::uint32_t>> places;  // its communicators, and its rank in each
   };
   struct Member {
     int rank = 0;  // of the job
@@ -70,8 +72,7 @@ class RankWatch {
     std::uint64_t fingerprint = 0;            // of all that moves when it makes progress
     std::optional<Wait> wait;
   };
-  using Key = std::pair<std::uint64_t, int>;  // id, and which of those of that id
-
+  void leave(const std::pair<Key, std::uint32_t>& place, int rank);
   JobTime all_heard(const std::vector<int>& ranks, JobTime now) const;
   void look_at(Comm& comm, JobTime now);
   void describe(Wait& wait, bool moves_nothing) const;

@@ -34,7 +34,10 @@ void SlowHosts::report(const RankReport& report, int node) {
     Member& member = comm.members[state.rank];
     // The rank may have made steps before the first report; only those in the window count.
     if (!std::exchange(member.begun, true)) member.first = state.completed;
-    member.rank = static_cast<int>(report.rank);
+    const int rank = static_cast<int>(report.rank);
+    if (std::exchange(member.rank, rank) != rank) {
+      places_[rank].emplace_back(state.id, state.rank);
+    }
     member.node = node;
     member.looks += state.looks;
     // More would be a share above 1.
@@ -44,10 +47,15 @@ void SlowHosts::report(const RankReport& report, int node) {
 }
 
 void SlowHosts::forget(int rank) {
-  for (auto& [id, comm] : comms_) {
-    std::erase_if(comm.members, [&](const auto& member) { return member.second.rank == rank; });
+  for (const auto& [id, place] : places_[rank]) {
+    const auto comm = comms_.find(id);
+    if (comm == comms_.end()) continue;
+    auto& members = comm->second.members;
+    const auto member = members.find(place);
+    if (member != members.end() && member->second.rank == rank) members.erase(member);
+    if (members.empty()) comms_.erase(comm);
   }
-  std::erase_if(comms_, [](const auto& comm) { return comm.second.members.empty(); });
+  places_.erase(rank);
 }
 
 std::optional<SlowHost> SlowHosts::look() {

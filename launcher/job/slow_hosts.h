@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/job_time.h"
@@ -31,7 +32,7 @@ class SlowHosts {
 
  private:
   struct Member {
-    int rank = 0, node = 0;
+    int rank = -1, node = 0;                                  // of the job; -1: not known yet
     std::uint64_t looks = 0, waits = 0, first = 0, last = 0;  // since the window began
     bool begun = false;
   };
@@ -43,6 +44,8 @@ class SlowHosts {
   static std::optional<SlowHost> judge(Comm& comm);
 
   std::map<std::uint64_t, Comm> comms_;
+  // The communicators of each rank of the job, and its rank in them.
+  std::map<int, std::vector<std::pair<std::uint64_t, std::uint32_t>>> places_;
   // Each of them once: the line would otherwise come every minute.
   std::map<int, bool> named_;  // nodes
 };

@@ -26,6 +26,14 @@ struct Turn {
   void close(int node);
 };
 
+// Whether all of 0 to count-1 are done, and stay so. `known`: how many from the first on are known
+// to be. All calls of a job together look at each of them about once.
+template <typename Done>
+bool all_done(std::size_t& known, std::size_t count, const Done& done) {
+  while (known < count && done(known)) ++known;
+  return known >= count;
+}
+
 bool gone(const RankState& rank);       // it will not run any more
 bool reachable(const NodeState& node);  // it can be sent messages
 std::string seconds_text(JobTime time);

@@ -23,12 +23,15 @@ InputToRanks::InputToRanks(asio::io_context& context, const SessionOptions& opti
 bool InputToRanks::begin(std::size_t ranks) {
   if (options_.streams.stdin_for.mode == InputMode::kNone || is_handed_over()) return false;
   readers_.resize(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    if (gets(static_cast<int>(rank))) reading_.emplace(0, rank);
+  }
   return true;
 }
 
 // A rank that has ended, or reads no more, gets no more: nothing would hold back what goes there.
 void InputToRanks::send(const Stdin& input) {
-  for (std::size_t rank = 0; rank < readers_.size(); ++rank) {
+  for (const auto& [taken, rank] : reading_) {
     if (!reads(rank)) continue;
     Stdin part = input;
     part.rank = static_cast<std::uint32_t>(rank);
@@ -39,7 +42,10 @@ void InputToRanks::send(const Stdin& input) {
 // The slowest of the ranks that read decides.
 void InputToRanks::taken(const StdinTaken& taken) {
   if (taken.rank >= readers_.size()) return;
-  readers_[taken.rank].taken += taken.bytes;
+  Reader& reader = readers_[taken.rank];
+  const bool counts = reading_.erase({reader.taken, taken.rank}) > 0;
+  reader.taken += taken.bytes;
+  if (counts) reading_.emplace(reader.taken, taken.rank);
   count();
 }
 
@@ -50,16 +56,13 @@ void InputToRanks::closed(const StdinClosed& closed) {
 }
 
 void InputToRanks::count() {
-  std::optional<std::size_t> least;
-  for (std::size_t rank = 0; rank < readers_.size(); ++rank) {
-    const std::size_t taken = readers_[rank].taken;
-    if (reads(rank)) least = std::min(least.value_or(taken), taken);
-  }
-  if (!least) return input_.stop();  // nobody is left to read for
+  while (!reading_.empty() && !reads(reading_.begin()->second)) reading_.erase(reading_.begin());
+  if (reading_.empty()) return input_.stop();  // nobody is left to read for
+  const std::size_t least = reading_.begin()->first;
   // A slower reader that ends may raise the least by much at once; it never falls.
-  if (*least <= counted_) return;
-  input_.taken(*least - counted_);
-  counted_ = *least;
+  if (least <= counted_) return;
+  input_.taken(least - counted_);
+  counted_ = least;
 }
 
 // The furthest of all readers: bytes that one rank has used cannot be given back. Of a lost agent's

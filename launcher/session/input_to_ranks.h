@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "launcher/job/job.h"
@@ -55,7 +57,9 @@ class InputToRanks {
   const Job& job_;
   SessionNodes& nodes_;
   std::vector<Reader> readers_;  // by rank
-  std::size_t counted_ = 0;      // taken by all of them
+  // What each rank that may still read has taken, and the rank: the slowest first.
+  std::set<std::pair<std::size_t, std::size_t>> reading_;
+  std::size_t counted_ = 0;  // taken by all of them
   StandardInput input_;
   const off_t began_;  // its place in its file; -1: none
 };

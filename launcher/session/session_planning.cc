@@ -246,6 +246,12 @@ void SessionPlanning::show_plan() const {
 }
 
 void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
+  programs_.resize(ranks());
+  for (const NodePlan& planned : plan_->nodes) {
+    for (const RankPlan& rank : planned.ranks) {
+      programs_[static_cast<std::size_t>(rank.rank)] = rank.program;
+    }
+  }
   // By it libdtring's ranks know each other; each epoch has another.
   const std::string secret = random_bytes(kSecretBytes, "draw the job's secret");
   for (const NodePlan& planned : plan_->nodes) {
@@ -265,11 +271,7 @@ std::optional<LabelFacts> SessionPlanning::describe(const Started& started,
   LabelFacts facts;
   facts.pid = started.pid;
   facts.host = host;
-  for (const NodePlan& planned : plan_->nodes) {
-    for (const RankPlan& rank : planned.ranks) {
-      if (rank.rank == static_cast<int>(started.rank)) facts.program = rank.program;
-    }
-  }
+  if (started.rank < programs_.size()) facts.program = programs_[started.rank];
   return facts;
 }
 

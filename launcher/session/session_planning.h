@@ -65,6 +65,7 @@ class SessionPlanning {
   std::vector<RankPlace> places_;
   std::optional<NetworkChoice> network_;
   std::optional<JobPlan> plan_;
+  std::vector<int> programs_;  // of each rank, once they start
 };
 
 }  // namespace dtl
