@@ -1,4 +1,4 @@
-// What shells complete: both commands from the tables that also parse them.
+// Completion for shells. Both commands use the tables that their parsers use.
 #include "trainer/completion.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// BERT, as transformers' BertModel has it (the defaults are those of BertConfig).
+// BERT, as in transformers' BertModel. The defaults are those of BertConfig.
 #include <fmt/format.h>
 
 #include "trainer/files/model_family.h"
@@ -8,7 +8,7 @@ namespace {
 
 using enum KeyUse;
 
-// A row is read as one.
+// One row per line is easier to read.
 // clang-format off
 constexpr KnownKey kBertKeys[] = {
     {"hidden_size", kUsed},
@@ -22,7 +22,7 @@ constexpr KnownKey kBertKeys[] = {
     {"classifier_dropout", kUsed},
     {"layer_norm_eps", kUsed},
     {"position_embedding_type", kUsed},
-    // Of Google's releases and of distilled models; BERT's program reads none of them.
+    // Keys in Google's releases and in distilled models. BertModel reads none of them.
     {"directionality", kOnly, "\"bidi\"", "only attention to both sides can be run"},
     {"pooler_fc_size", kHarmless},
     {"pooler_num_attention_heads", kHarmless},
@@ -51,7 +51,7 @@ void read_bert(const ConfigKeys& keys, ModelConfig& config) {
   keys.size("type_vocab_size", config.type_vocab_size);
   keys.fraction("hidden_dropout_prob", config.hidden_dropout);
   keys.fraction("attention_probs_dropout_prob", config.attention_dropout);
-  // null, or no key, means hidden_dropout_prob; the next line overrides it.
+  // A null or missing key means hidden_dropout_prob. The next line overrides that default.
   config.classifier_dropout = config.hidden_dropout;
   keys.fraction("classifier_dropout", config.classifier_dropout);
   keys.fraction("layer_norm_eps", config.layer_norm_eps);
@@ -64,7 +64,7 @@ void read_bert(const ConfigKeys& keys, ModelConfig& config) {
 }
 
 ConfigEntries write_bert(const ModelConfig& config) {
-  ConfigValue classifier_dropout = nullptr;  // means: as hidden_dropout_prob
+  ConfigValue classifier_dropout = nullptr;  // means: same as hidden_dropout_prob
   if (config.classifier_dropout != config.hidden_dropout) {
     classifier_dropout = config.classifier_dropout;
   }

@@ -1,4 +1,4 @@
-// DistilBERT, as transformers' DistilBertModel has it (the defaults are those of DistilBertConfig).
+// DistilBERT, as in transformers' DistilBertModel. The defaults are those of DistilBertConfig.
 #include "trainer/files/model_family.h"
 
 namespace dtl::trainer {
@@ -6,14 +6,14 @@ namespace {
 
 using enum KeyUse;
 
-// A row is read as one.
+// One row per line is easier to read.
 // clang-format off
 constexpr KnownKey kDistilBertKeys[] = {
     {"dim", kUsed},
     {"n_layers", kUsed},
     {"n_heads", kUsed},
     {"hidden_dim", kUsed},
-    {"hidden_size", kUsed},  // other names of the first three
+    {"hidden_size", kUsed},  // aliases of the first three keys
     {"num_hidden_layers", kUsed},
     {"num_attention_heads", kUsed},
     {"activation", kUsed},
@@ -26,7 +26,7 @@ constexpr KnownKey kDistilBertKeys[] = {
 // clang-format on
 
 void read_distilbert(const ConfigKeys& keys, ModelConfig& config) {
-  // Where DistilBertConfig's defaults differ from those of ModelConfig, which are BERT's.
+  // DistilBertConfig's defaults, where they differ from BERT's, which are ModelConfig's.
   config.layers = 6;
   config.classifier_dropout = 0.2;
   config.type_vocab_size = 0;
@@ -34,7 +34,7 @@ void read_distilbert(const ConfigKeys& keys, ModelConfig& config) {
   keys.layers("n_layers", config.layers);
   keys.size("n_heads", config.heads);
   keys.size("hidden_dim", config.intermediate_size);
-  // BERT's names mean the same three, and win.
+  // BERT's names for the same three sizes take precedence.
   keys.size("hidden_size", config.hidden_size);
   keys.layers("num_hidden_layers", config.layers);
   keys.size("num_attention_heads", config.heads);

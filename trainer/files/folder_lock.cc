@@ -1,5 +1,5 @@
-// The lock is flock(2) on dttrain.lock. The file's text is for people, and so is its removal: only
-// the kernel's lock decides.
+// The lock is flock(2) on dttrain.lock; only the kernel's lock decides. The file's text, and its
+// removal at the end, only inform people.
 #include "trainer/files/folder_lock.h"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ std::string cannot_write_to(const std::string& path) {
   return fmt::format("{}: cannot write the output", fs::path(path).parent_path().string());
 }
 
-// What the holder has written, which may be nothing yet.
+// The text that the holder wrote. It may be empty if the holder has not written yet.
 std::string holder_of(const Fd& file) {
   char text[256];
   const ssize_t bytes = ::pread(file.get(), text, sizeof text, 0);
@@ -37,8 +37,8 @@ std::string holder_of(const Fd& file) {
   return fmt::format("another run writes there: {}", printable(line));
 }
 
-// Whether the path still names the open file. Between open() and flock() the holder may end and
-// remove it; a lock on the removed file would keep nobody out.
+// Whether the path still names the open file. Between our open() and flock(), the holder may end
+// and remove the file. A lock on the removed file would keep nobody out.
 bool is_named(const Fd& file, const std::string& path) {
   struct stat open {
   }, named{};
@@ -52,7 +52,7 @@ FolderLock::FolderLock(const std::string& folder) : path_(fs::path(folder) / kLo
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw Error(Exit::kCannotWrite, cannot_write_to(path_), error.message());
-  do {  // until it is the one that others find: a holder removes its file when it ends
+  do {  // repeat until we lock the file that the path names
     file_ = Fd(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (!file_.valid()) throw system_error(cannot_write_to(path_), Exit::kCannotWrite);
     if (!take()) {
@@ -64,12 +64,12 @@ FolderLock::FolderLock(const std::string& folder) : path_(fs::path(folder) / kLo
 }
 
 FolderLock::~FolderLock() {
-  // Before the lock goes: afterwards the path may be another run's. Fd closes the file, which frees
-  // it.
+  // Remove the file before Fd closes it and frees the lock. Afterwards the path may name another
+  // run's file.
   if (file_.valid()) ::unlink(path_.c_str());
 }
 
-// False where the file system has no locks.
+// Returns false if the file system does not support locks.
 bool FolderLock::take() {
   while (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
@@ -85,8 +85,7 @@ bool FolderLock::take() {
   return true;
 }
 
-// Synced, so that other hosts can read it on NFS, too. The lock is another thing: failures here do
-// no harm.
+// Calls fsync, so that other hosts can read the text on NFS. Failures here do not affect the lock.
 void FolderLock::say_who() const {
   const std::time_t now = std::time(nullptr);
   const std::string text = fmt::format("pid {} on {} since {:%Y-%m-%d %H:%M:%S %z}\n", ::getpid(),

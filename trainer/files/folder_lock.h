@@ -1,7 +1,7 @@
 #pragma once
-// FolderLock: while it lives, no other run writes into the folder. It is a lock of the kernel's
-// (flock) on a file there: whatever ends the process frees it, and what the file says of its holder
-// is for people. On NFS the server keeps it, and hosts see each other's. Rank 0's business.
+// FolderLock: while it exists, no other run writes to the folder. It holds flock(2) on a file
+// there, so the kernel frees it however the process ends. The file's text tells people who holds
+// it. On NFS, the server keeps the lock for all hosts. Only rank 0 uses it.
 
 #include <string>
 
@@ -13,8 +13,9 @@ constexpr const char* kLockFile = "dttrain.lock";
 
 class FolderLock {
  public:
-  // Creates the folder. Throws Error(kCannotWrite) naming it: who holds it since when, or why
-  // nothing can be written there. Where the file system has no locks, that is said in a notice.
+  // Creates the folder. Throws Error(kCannotWrite) if another run holds the lock (the message says
+  // which, since when) or the folder cannot be written. Without locks in the file system it prints
+  // a notice.
   explicit FolderLock(const std::string& folder);
   FolderLock(FolderLock&&) noexcept = default;
   FolderLock& operator=(FolderLock&&) = delete;

@@ -1,4 +1,4 @@
-// Counts brackets outside of texts. It need not notice broken JSON: the parser does.
+// Counts brackets outside strings. The parser reports invalid JSON later.
 #include "trainer/files/json_depth.h"
 
 namespace dtl::trainer {
@@ -13,7 +13,7 @@ bool nests_too_deep(std::string_view json) {
   bool in_text = false;
   for (std::size_t at = 0; at < json.size(); ++at) {
     const char c = json[at];
-    // What an escape hides may be a quote.
+    // Skip the character after a backslash: it may be a quote.
     if (in_text && c == '\\') ++at;
     if (c == '"') in_text = !in_text;
     if (in_text) continue;

@@ -1,15 +1,15 @@
 #pragma once
-// How deep a JSON text nests, to be asked before it is parsed: nlohmann-json copies and prints
-// values by recursion, so that a file of a few hundred kB of '[' would end the program.
+// Measures how deep a JSON text nests. Call it before parsing: nlohmann-json copies and prints
+// values recursively, so a few hundred kB of '[' would overflow the stack.
 
 #include <string_view>
 
 namespace dtl::trainer {
 
-// What an Error gives as the reason.
+// The reason to use in an Error.
 constexpr const char* kNestsTooDeep = "its lists and objects nest too deep";
 
-// True for more than 100 lists and objects inside each other; the files that we read have 10.
+// True if lists and objects nest more than 100 deep. The files that we read nest 10 deep.
 bool nests_too_deep(std::string_view json);
 
 }  // namespace dtl::trainer

@@ -1,5 +1,5 @@
-// The library's own message names a byte and its grammar's states. This finds the place again and
-// says it in words. Texts are scanned anew, since nothing is kept of a parse that failed.
+// nlohmann-json's message names a byte and states of its grammar. This finds the place again and
+// describes it in words. It rescans the text, because a failed parse keeps nothing.
 #include "trainer/files/json_fault.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of \uD83D and its like: the number behind "\u"; nothing where there is no such escape.
+// The code unit after "\u", as in \uD83D. Empty if no such escape is there.
 std::optional<unsigned> escaped_unit(std::string_view text, std::size_t at) {
   if (at + 6 > text.size() || text.substr(at, 2) != "\\u") return std::nullopt;
   unsigned unit = 0;
@@ -27,7 +27,7 @@ std::optional<unsigned> escaped_unit(std::string_view text, std::size_t at) {
   return parsed.ptr == end ? std::optional(unit) : std::nullopt;
 }
 
-// The place of the first half of a surrogate pair that lacks its other half.
+// The position of a high or low surrogate without its other half.
 std::size_t find_half_pair(std::string_view text) {
   for (std::size_t at = text.find('\\'); at != text.npos;) {
     const unsigned unit = escaped_unit(text, at).value_or(0);
@@ -39,7 +39,8 @@ std::size_t find_half_pair(std::string_view text) {
   return text.npos;
 }
 
-// Where the text, number or word begins that has the byte `last`; before it all is JSON.
+// The start of the string, number or word that contains byte `last`. Everything before `last` is
+// valid.
 std::size_t begin_of_token(std::string_view text, std::size_t last) {
   std::size_t at = 0;
   while (at < last) {
@@ -56,7 +57,7 @@ std::size_t begin_of_token(std::string_view text, std::size_t last) {
   return last;
 }
 
-// The text there, as far as a line of a message can show it.
+// The text from there on, cut to the length that a message can show.
 std::string text_from(std::string_view text, std::size_t at) {
   constexpr std::size_t kMost = 20;
   std::string_view shown = text.substr(at);
@@ -73,15 +74,15 @@ JsonFault find_json_fault(std::string_view text) {
   try {
     const Json refused = Json::parse(text);
   } catch (const Json::parse_error& error) {
-    // error.byte counts from 1, and is 0 where there is none.
+    // error.byte counts from 1; 0 means unknown.
     at = std::min(error.byte - std::min<std::size_t>(error.byte, 1), text.size());
   } catch (const Json::exception&) {
-    // Json::out_of_range has no place.
+    // Json::out_of_range does not tell the position.
     return {0, "a number in it is too large"};
   }
-  // The library has read on to the end of an escape or a character.
+  // The library reports the end of an escape or a character, so search a little further.
   const std::size_t lone = find_half_pair(text.substr(0, at + 12));
-  // The earliest fault counts: the library may have gone on to a later one.
+  // Report the earliest fault: the library may have reported a later one.
   if (lone <= at) {
     return {lone,
             fmt::format("{} is half of a surrogate pair, which is not a character",

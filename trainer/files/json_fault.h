@@ -1,5 +1,5 @@
 #pragma once
-// Finds the fault in a text that is not JSON, and its place, in words for a message. Pure.
+// Finds the fault and its position in a text that is not JSON, in words for a message. Pure.
 
 #include <cstddef>
 #include <string>
@@ -8,12 +8,11 @@
 namespace dtl::trainer {
 
 struct JsonFault {
-  std::size_t at = 0;             // in the text
+  std::size_t at = 0;             // position in the text
   std::string reason, hint = {};  // the hint may be empty
 };
 
-// For a text that nlohmann-json refuses. Like Python's tokenizers, it knows no half of a surrogate
-// pair.
+// For a text that nlohmann-json refuses. Refuses lone surrogates too, as Python's tokenizers do.
 JsonFault find_json_fault(std::string_view text);
 
 }  // namespace dtl::trainer

@@ -1,6 +1,6 @@
-// Tells three layouts apart without a parse of everything: a list, an object with a list, a value
-// on each line. Elements stay bytes; the readers parse them one by one, so a large file does not
-// become a large tree.
+// Tells three layouts apart without a full parse: a list, an object with a list, one value per
+// line. Elements stay bytes that the readers parse one by one, so a large file does not become a
+// large tree.
 #include "trainer/files/json_list.h"
 
 #include <fmt/format.h>
@@ -38,11 +38,11 @@ void check_whole(const std::string& path, std::string_view bytes, std::size_t st
   refuse_list(path, line_of(bytes, start + fault.at), fault.reason, fault.hint);
 }
 
-// The functions below read what check_whole() has accepted.
+// The functions below expect text that check_whole() has accepted.
 
 std::vector<JsonElement> elements_at(std::string_view bytes, std::size_t list) {
   std::vector<JsonElement> elements;
-  // Lines are counted from element to element: from the start each time would be quadratic.
+  // Count lines from element to element: counting from the start each time would be quadratic.
   int line = line_of(bytes, list);
   std::size_t counted = list;
   for (std::size_t at = skip_json_space(bytes, list + 1); bytes[at] != ']';) {
@@ -56,14 +56,14 @@ std::vector<JsonElement> elements_at(std::string_view bytes, std::size_t list) {
   return elements;
 }
 
-// An empty list counts, too: its reader says that it is empty.
+// An empty list counts: its reader reports that it is empty.
 bool is_list_of_objects(std::string_view bytes, std::size_t at) {
   if (at == kNoJson || bytes[at] != '[') return false;
   const char first = bytes[skip_json_space(bytes, at + 1)];
   return first == '{' || first == ']';
 }
 
-// A command that reads the document as `d` and writes what `expression` makes of it.
+// A command that reads the document as `d` and writes the value of `expression`.
 std::string rewrite_command(const std::string& path, const std::string& expression) {
   return fmt::format(
       "python3 -c \"import json, sys; d = json.load(sys.stdin); json.dump({}, sys.stdout)\" <{} "
@@ -78,8 +78,8 @@ bool is_plain_key(std::string_view key) {
   });
 }
 
-// Whether the object at `start` is a table in another layout than ours, which no row can be:
-// {"train": [{..}, ..], ..}, or a list or an object for each column, as pandas writes it.
+// Refuses tables in a layout that we do not read: {"train": [{..}, ..], ..}, or one list or object
+// per column, as pandas writes it.
 void refuse_other_layout(const std::string& path, std::string_view bytes, std::size_t start) {
   const auto members = json_members(bytes, start);
   const int line = line_of(bytes, start);
@@ -124,10 +124,10 @@ std::optional<std::vector<JsonElement>> find_json_list(const std::string& path,
     return elements_at(bytes, start);
   }
   if (!line.starts_with('{')) return std::nullopt;
-  // A row, or the beginning of a document?
+  // Does the first line hold a row, or the beginning of a document?
   const bool one_line = skip_json_space(bytes, start + line.size()) == bytes.size();
   if (!one_line && Json::accept(line)) return std::nullopt;
-  // A first line that looks like a row but is broken: the reader of rows names it better.
+  // The first line looks like a row but is invalid. The row reader's message is better.
   if (line.ends_with('}') && !Json::accept(bytes.substr(start))) return std::nullopt;
   check_whole(path, bytes, start);
   const std::size_t data = find_json_value(bytes, start, "data");

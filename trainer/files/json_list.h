@@ -11,11 +11,11 @@ namespace dtl::trainer {
 
 struct JsonElement {
   std::size_t begin = 0, size = 0;  // bytes of the file
-  int line = 0;                     // on which it begins, counted from 1
+  int line = 0;                     // where it begins, counted from 1
 };
 
-// Nothing where the file has a value on each line. Throws Error(kBadInput) with file:line for a
-// document that is not JSON in UTF-8, or that has no list.
+// Returns nothing if the file has one value per line. Throws Error(kBadInput) with file:line for a
+// document that is not JSON in UTF-8 or has no list.
 std::optional<std::vector<JsonElement>> find_json_list(const std::string& path,
                                                        std::string_view bytes);
 

@@ -1,5 +1,5 @@
-// No bounds are checked but where a value may end the text: the caller has had the text accepted by
-// a parser.
+// Callers pass text that a parser has accepted. So only values that may end the text are checked
+// against its end.
 #include "trainer/files/json_scan.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace dtl::trainer {
 namespace {
 
-// A backslash takes the next character with it, so that \" does not end the text.
+// A backslash escapes the next character, so \" does not end the string.
 std::size_t end_of_text(std::string_view bytes, std::size_t quote) {
   std::size_t at = quote + 1;
   while (bytes[at] != '"') at += bytes[at] == '\\' ? 2 : 1;
@@ -25,7 +25,7 @@ std::size_t end_of_json_value(std::string_view bytes, std::size_t at) {
   if (bytes[at] != '{' && bytes[at] != '[') {
     return std::min(bytes.find_first_of(" \t\r\n,]}", at), bytes.size());
   }
-  // Brackets of both kinds are counted together: the parser has seen that they match.
+  // Count both kinds of brackets together: the parser has checked that they match.
   int depth = 0;
   do {
     at = bytes.find_first_of("\"[]{}", at);
@@ -45,7 +45,7 @@ std::vector<JsonMember> json_members(std::string_view bytes, std::size_t at) {
   while (bytes[at] != '}') {
     const std::size_t key_end = end_of_text(bytes, at);
     const std::string_view key = bytes.substr(at + 1, key_end - at - 2);
-    at = skip_json_space(bytes, skip_json_space(bytes, key_end) + 1);  // behind the colon
+    at = skip_json_space(bytes, skip_json_space(bytes, key_end) + 1);  // after the colon
     members.push_back({key, at});
     at = skip_json_space(bytes, end_of_json_value(bytes, at));
     if (bytes[at] == ',') at = skip_json_space(bytes, at + 1);
@@ -54,8 +54,8 @@ std::vector<JsonMember> json_members(std::string_view bytes, std::size_t at) {
 }
 
 std::size_t find_json_value(std::string_view bytes, std::size_t at, std::string_view key) {
-  // Keys are compared as they are written: one with an escape is not found, and a message then
-  // names the file alone.
+  // Compare keys as spelled in the file. A key with an escape is not found; the message then names
+  // only the file.
   for (const JsonMember& member : json_members(bytes, at)) {
     if (member.key == key) return member.value;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Steps through the bytes of a JSON text that is known to be one: where values begin and end. Pure
-// functions; `at` is the place of a value's first byte.
+// Finds where values begin and end in the bytes of a valid JSON text. Pure functions; `at` is the
+// position of a value's first byte.
 
 #include <cstddef>
 #include <string_view>
@@ -13,14 +13,14 @@ constexpr std::size_t kNoJson = std::string_view::npos;
 std::size_t skip_json_space(std::string_view bytes, std::size_t at);
 std::size_t end_of_json_value(std::string_view bytes, std::size_t at);
 
-// A key as it is written, without its quotes, and where its value begins.
+// A key as spelled in the file, without its quotes, and the position of its value.
 struct JsonMember {
   std::string_view key;
   std::size_t value;
 };
-// Of the object at `at`, in its order.
+// The members of the object at `at`, in file order.
 std::vector<JsonMember> json_members(std::string_view bytes, std::size_t at);
-// Where the value of a key of the object at `at` begins; kNoJson where it has no such key.
+// The position of a key's value in the object at `at`; kNoJson if the object lacks the key.
 std::size_t find_json_value(std::string_view bytes, std::size_t at, std::string_view key);
 
 }  // namespace dtl::trainer

@@ -1,5 +1,5 @@
-// Places for messages. Values are found again in the bytes by their keys, because nlohmann-json
-// keeps no places of what it has parsed.
+// Positions for messages. nlohmann-json does not keep positions, so this finds values again by
+// their keys.
 #include "trainer/files/json_text.h"
 
 #include <fmt/format.h>
@@ -16,12 +16,12 @@
 namespace dtl::trainer {
 namespace {
 
-constexpr const char* kMark = "\xEF\xBB\xBF";  // that a file is in UTF-8, as some editors write it
+constexpr const char* kMark = "\xEF\xBB\xBF";  // byte order mark; some editors write it
 
 // Columns are counted in characters.
 std::string place_of(const std::string& path, std::string_view bytes, std::size_t at) {
   const std::string_view before = bytes.substr(0, std::min(at, bytes.size()));
-  const std::size_t start = before.rfind('\n') + 1;  // of the line; 0 in the first one
+  const std::size_t start = before.rfind('\n') + 1;  // of the current line
   const auto is_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
   return fmt::format("{}:{}:{}", path, 1 + std::count(before.begin(), before.end(), '\n'),
                      1 + std::count_if(before.begin() + static_cast<std::ptrdiff_t>(start),

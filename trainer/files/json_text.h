@@ -1,6 +1,6 @@
 #pragma once
-// Files that are one JSON object: their bytes, and places in them for messages. The callers parse
-// them (nlohmann-json is in no header).
+// Reads files that are one JSON object, and gives positions in them for messages. Callers parse the
+// text, because nlohmann-json must not be in a header.
 
 #include <cstddef>
 #include <initializer_list>
@@ -11,13 +11,13 @@
 
 namespace dtl::trainer {
 
-// What a message says besides the place and the fault.
+// The parts of a message after the position.
 struct JsonComplaint {
-  std::string attempted = "cannot read it";  // behind the place: "config.json:3:7: cannot read it"
+  std::string attempted = "cannot read it";  // "config.json:3:7: cannot read it"
   Exit status = Exit::kBadInput;
 };
 
-// A file that may be parsed: it does not nest too deep. Throws Error naming the file.
+// Reads a file and checks that it does not nest too deep to parse. Throws Error naming the file.
 std::string read_json_text(const std::string& path, std::size_t limit_bytes,
                            const JsonComplaint& complaint);
 
@@ -25,8 +25,8 @@ std::string read_json_text(const std::string& path, std::size_t limit_bytes,
 [[noreturn]] void refuse_json(const std::string& path, std::string_view bytes,
                               const JsonComplaint& complaint);
 
-// "config.json:3:7", the place of the value of the last key, each key being one of the object
-// before it; the file alone where there is no such value. For a text that is a JSON object.
+// "config.json:3:7": the position of a value. Each key is looked up in the object that the previous
+// key names. Only the file if there is no such value. The text must be a JSON object.
 std::string json_place(const std::string& path, std::string_view bytes,
                        std::initializer_list<std::string_view> keys);
 

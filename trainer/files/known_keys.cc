@@ -1,6 +1,5 @@
-// What each row rests on: the source of transformers and tokenizers, and the files that models have
-// been published with. A new key of theirs belongs here only when its effect on the tokens or the
-// numbers is known.
+// The rows rest on the source of transformers and tokenizers, and on published models. Add a new
+// key only when you know its effect on tokens and numbers.
 #include "trainer/files/known_keys.h"
 
 namespace dtl::trainer {
@@ -12,7 +11,7 @@ constexpr const char* kDecoderModel = "it is a decoder; only encoders can be run
 constexpr const char* kOwnCode = "the model brings program code of its own, which is not run here";
 constexpr const char* kQuantized = "its weights are stored in a form that cannot be trained here";
 
-// A row is read as one.
+// One row per line is easier to read.
 // clang-format off
 
 constexpr KnownKey kOfAnyConfig[] = {
@@ -27,7 +26,7 @@ constexpr KnownKey kOfAnyConfig[] = {
     {"problem_type", kUsed},
     {"tokenizer_class", kUsed},
     {"dttrain_columns", kUsed},
-    // Who wrote it, when and from what.
+    // Who wrote the file, when and from which model.
     {"_name_or_path", kHarmless},
     {"name_or_path", kHarmless},
     {"_commit_hash", kHarmless},
@@ -49,7 +48,7 @@ constexpr KnownKey kOfAnyConfig[] = {
     {"do_lower_case", kHarmless},
     {"model_max_length", kHarmless},
     {"max_seq_length", kHarmless},
-    // How a program computes or what it returns, not what.
+    // How a program computes or which outputs it returns; neither changes results.
     {"dtype", kHarmless},
     {"torch_dtype", kHarmless},
     {"use_bfloat16", kHarmless},
@@ -74,7 +73,7 @@ constexpr KnownKey kOfAnyConfig[] = {
     {"tie_word_embeddings", kHarmless},
     {"tie_encoder_decoder", kHarmless},
     {"tie_weights_", kHarmless},
-    // Of programs that write text, which encoders do not.
+    // For programs that generate text, which encoders do not.
     {"bos_token_id", kHarmless},
     {"eos_token_id", kHarmless},
     {"eos_token_ids", kHarmless},
@@ -117,7 +116,7 @@ constexpr KnownKey kOfAnyConfig[] = {
     {"top_k", kHarmless},
     {"top_p", kHarmless},
     {"typical_p", kHarmless},
-    // Another model.
+    // Another kind of model.
     {"is_decoder", kOnly, "false", kDecoderModel},
     {"is_encoder_decoder", kOnly, "false", kDecoderModel},
     {"add_cross_attention", kOnly, "false", kDecoderModel},
@@ -175,20 +174,20 @@ constexpr KnownKey kOfTokenizerConfig[] = {
     {"chat_control_tokens", kHarmless},
     {"response_template", kHarmless},
     {"response_schema", kHarmless},
-    {"bos_token_id", kHarmless},  // the vocabulary has the ids
+    {"bos_token_id", kHarmless},  // the ids come from the vocabulary
     {"eos_token_id", kHarmless},
     {"unk_token_id", kHarmless},
     {"sep_token_id", kHarmless},
     {"pad_token_id", kHarmless},
     {"cls_token_id", kHarmless},
     {"mask_token_id", kHarmless},
-    // How long, which the options say.
+    // Lengths, which come from options here.
     {"max_length", kHarmless},
     {"stride", kHarmless},
     {"truncation_strategy", kHarmless},
     {"pad_to_multiple_of", kHarmless},
     {"pad_token_type_id", kHarmless},
-    // Other tokens than those of BERT's rules.
+    // These would change the tokens that BERT's rules give.
     {"padding_side", kOnly, "\"right\"", "padding before a text would move its positions"},
     {"split_special_tokens", kOnly, "false", "special tokens in a text are taken for themselves"},
     {"do_basic_tokenize", kOnly, "true", "words are split at blanks and punctuation before WordPiece"},
@@ -225,7 +224,7 @@ constexpr KnownKey kOfTokenizerJson[] = {
 };
 constexpr KnownKey kOfTruncation[] = {
     {"direction", kUsed},
-    {"max_length", kHarmless},  // the options say
+    {"max_length", kHarmless},  // comes from options here
     {"strategy", kHarmless},
     {"stride", kHarmless},
 };
@@ -251,11 +250,11 @@ constexpr KnownKey kOfPostProcessor[] = {
     {"type", kUsed},
     {"single", kUsed},
     {"pair", kUsed},
-    {"special_tokens", kHarmless},  // their ids: those of the vocabulary count
+    {"special_tokens", kHarmless},  // their ids; we take those of the vocabulary
     {"sep", kUsed},
     {"cls", kUsed},
 };
-constexpr KnownKey kOfDecoder[] = {  // makes text of tokens
+constexpr KnownKey kOfDecoder[] = {  // decoders turn tokens into text
     {"type", kHarmless},
     {"prefix", kHarmless},
     {"cleanup", kHarmless},

@@ -1,5 +1,5 @@
-// Keys that all families have, and the checks that no family may skip. The limits bound what a
-// hostile file can make this program allocate before any tensor is read.
+// Keys that all families have, and the checks that every family needs. The limits bound how much
+// memory a hostile file can make dttrain allocate before it reads any tensor.
 #include "trainer/files/model_config.h"
 
 #include <fmt/format.h>
@@ -24,9 +24,9 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxConfigBytes = 16 << 20;  // id2label may be long; real files are 1 KiB
 constexpr int kMaxDimension = 1 << 24;             // keeps every product of two sizes in 64 bits
-constexpr int kMaxLayers = 1 << 12;                // 16 tensors each, before any file is read
-constexpr int kMaxLabels = 1 << 20;                // 32 MiB of names
-constexpr double kMaxParameters = 1e12;  // 4 TB; keeps every place in the array in 64 bits
+constexpr int kMaxLayers = 1 << 12;      // 16 tensors each, allocated before any file is read
+constexpr int kMaxLabels = 1 << 20;      // 32 MiB of names
+constexpr double kMaxParameters = 1e12;  // 4 TB; keeps every array index in 64 bits
 
 const char* name_of(Problem problem) {
   switch (problem) {
@@ -50,7 +50,7 @@ class ConfigReader final : public ConfigKeys {
     if (!json_.is_object()) refuse_json(path_, text_, complaint);
   }
 
-  // About no key in particular.
+  // For failures that concern no single key.
   [[noreturn]] void fail(const std::string& what, const std::string& reason) const {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use {}", path_, what), reason);
   }
@@ -59,7 +59,7 @@ class ConfigReader final : public ConfigKeys {
     fail_at(key, fmt::format("'{}'", key), reason, hint);
   }
 
-  // Refuses keys that a model of this type has not.
+  // Refuses keys that a model of this type does not have.
   void check(const KnownKeys& object) const {
     check_keys(object, json_, [&](const std::string& key, const KeyRefusal& refusal) {
       fail_at(key, refusal.what, refusal.reason, refusal.hint);
@@ -68,7 +68,7 @@ class ConfigReader final : public ConfigKeys {
 
   bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
 
-  // Getters leave the value as it is where the key is absent or null: that is the default.
+  // Getters leave the default in place if the key is missing or null.
   void size(const char* key, int& value) const override { whole(key, value, 1, kMaxDimension); }
   void layers(const char* key, int& value) const override { whole(key, value, 1, kMaxLayers); }
   void whole(const char* key, int& value, int low, int high) const {
@@ -118,14 +118,14 @@ class ConfigReader final : public ConfigKeys {
     fail_key(key, reason);
   }
 
-  // id2label is an object from "0", "1", .. to names; without it num_labels counts LABEL_0, ..
+  // id2label maps "0", "1", .. to names. Without it, num_labels gives LABEL_0, ..
   std::vector<std::string> labels() const {
     std::vector<std::string> names;
     if (has("id2label")) {
       const OrderedJson& map = json_["id2label"];
       if (!map.is_object()) fail_key("id2label", "it is not an object");
       for (std::size_t id = 0; id < map.size(); ++id) {
-        // By number, not in the file's order: "10" may come before "2".
+        // Look up by number: in the file, "10" may come before "2".
         const auto entry = map.find(std::to_string(id));
         if (entry == map.end() || !entry->is_string()) {
           fail_key("id2label", fmt::format("there is no name for id {}", id));
@@ -141,7 +141,7 @@ class ConfigReader final : public ConfigKeys {
     return names;
   }
 
-  // What add_columns() has written.
+  // Reads the columns that add_columns() wrote.
   TextColumns columns() const {
     constexpr const char* kKey = "dttrain_columns";
     TextColumns columns;
@@ -164,8 +164,8 @@ class ConfigReader final : public ConfigKeys {
   }
 
  private:
-  // label2id is not needed; but where it has the same names under other ids, nobody knows which
-  // of the two was meant.
+  // label2id is optional. But if it gives the same names other ids, we cannot tell which of the two
+  // is right.
   void check_ids(const std::vector<std::string>& names) const {
     if (!has("label2id")) return;
     const OrderedJson& ids = json_["label2id"];
@@ -205,7 +205,7 @@ const char* name_of(Activation activation) {
   __builtin_unreachable();
 }
 
-// Without a word, a model of one output learns a number, as Hugging Face's do.
+// Without problem_type, a model with one output is a regression, as in transformers.
 Problem problem_named(const ConfigReader& reader, std::size_t labels) {
   const std::string name = reader.text("problem_type");
   if (name.empty()) return labels == 1 ? Problem::kRegression : Problem::kSingleLabel;
@@ -222,7 +222,7 @@ const char* task_suffix(Task task) {
   return task == Task::kClassification ? "ForSequenceClassification" : "ForQuestionAnswering";
 }
 
-// The labels of a classifier. A model that finds answers has none: Hugging Face's default is right.
+// Labels of a classifier. For question answering, transformers' default labels are right.
 void add_labels(OrderedJson& json, const ModelConfig& config) {
   if (config.task != Task::kClassification || config.labels.empty()) return;
   OrderedJson names = OrderedJson::object();
@@ -260,7 +260,7 @@ void add_entries(OrderedJson& json, const ConfigEntries& entries) {
   }
 }
 
-// About as many as layout_parameters() will place.
+// Approximately the count that layout_parameters() will place.
 void check_parameters(const ConfigReader& reader, const ModelConfig& config) {
   const double hidden = config.hidden_size;
   const double rows = static_cast<double>(config.vocab_size) + config.max_positions +
@@ -286,7 +286,7 @@ ModelConfig read_model_config(const std::string& folder) {
   }
   config.type = *type;
   const ModelFamily& family = family_of(config);
-  // Before any value is read: an unknown key may change what the others mean.
+  // Before reading any value: an unknown key may change what the others mean.
   reader.check(family.keys);
   family.read(reader, config);
   reader.size("vocab_size", config.vocab_size);

@@ -1,5 +1,5 @@
 #pragma once
-// config.json of an encoder with a head, in one set of words for all families.
+// config.json of an encoder with a head, with the same field names for all families.
 
 #include <cstdint>
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace dtl::trainer {
 
-enum class ModelType { kBert, kDistilBert };  // what each is: model_family.h
+enum class ModelType { kBert, kDistilBert };  // described in model_family.h
 
 enum class Task { kClassification, kQuestionAnswering };
-// Of a classifier: one of several labels, any of them, or a number.
+// What a classifier predicts: one of several labels, any number of labels, or a number.
 enum class Problem { kSingleLabel, kMultiLabel, kRegression };
 
-// Columns of a data set by name.
+// Columns of a data set, by name.
 struct TextColumns {
-  std::vector<std::string> first = {};  // joined, with `delimiter` between them; empty: not known
+  std::vector<std::string> first = {};  // joined by `delimiter`; empty: unknown
   std::string delimiter = " ";
-  std::string second = {};  // of pairs
+  std::string second = {};  // second text of a pair
   std::string label = {};
   bool operator==(const TextColumns&) const = default;
 };
@@ -42,23 +42,23 @@ struct ModelConfig {
   double initializer_range = 0.02;
   int pad_token_id = 0;
   double qa_dropout = 0.1;               // DistilBERT only; BERT has none
-  bool sinusoidal_positions = false;     // DistilBERT: how the table began; it is trained anyway
+  bool sinusoidal_positions = false;     // DistilBERT: initial table only; it is trained
   std::vector<std::string> labels = {};  // id2label, in order of id
-  Task task = Task::kClassification;     // which head: the caller's choice, not the folder's
+  Task task = Task::kClassification;     // selects the head; the caller sets it, not the folder
   Problem problem = Problem::kSingleLabel;
-  TextColumns columns = {};  // what it was trained on; rank 0 only
+  TextColumns columns = {};  // columns that it was trained on; rank 0 only
 };
 
-// O: the outputs of a model, for each example of a classifier (a label each) or for each token of a
-// text that may hold an answer (start, end). A regression has one label, and so one output.
+// O: the number of outputs. A classifier has one per label for each example; question answering has
+// two (start, end) for each token. A regression has one label, so one output.
 inline std::int64_t output_count(const ModelConfig& config) {
   return config.task == Task::kClassification ? static_cast<std::int64_t>(config.labels.size()) : 2;
 }
 
-// Throws Error(kBadInput) naming file and key for what cannot be run (relative positions, other
-// model types).
+// Throws Error(kBadInput) naming file and key if dttrain cannot run the model (relative positions,
+// other model types).
 ModelConfig read_model_config(const std::string& folder);
-// config.json with architectures, id2label, label2id: as from_pretrained reads it.
+// Writes config.json with architectures, id2label and label2id, as from_pretrained reads it.
 void write_model_config(const std::string& folder, const ModelConfig& config);
 
 }  // namespace dtl::trainer

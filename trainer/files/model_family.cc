@@ -1,4 +1,4 @@
-// The table of families. Everything else about a family is in a file of its own.
+// The table of families. Each family's details are in its own file.
 #include "trainer/files/model_family.h"
 
 #include <array>
@@ -9,7 +9,7 @@
 namespace dtl::trainer {
 namespace {
 
-// In the order of ModelType.
+// Indexed by ModelType.
 constexpr std::array<const ModelFamily*, 2> kFamilies = {&kBertFamily, &kDistilBertFamily};
 
 }  // namespace

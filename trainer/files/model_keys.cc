@@ -1,5 +1,5 @@
-// An unknown key is refused, not skipped: a model that computes something else than it was trained
-// for gives results that nobody can tell from bad training.
+// Unknown keys are refused, not skipped. A model that computes something other than it was trained
+// for gives results that look like bad training.
 #include "trainer/files/model_keys.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ std::optional<KeyRefusal> refused_key(const KnownKeys& object, std::string_view 
                       "the file without it, if it changes nothing"};
   }
   if (known->use != KeyUse::kOnly || is_one_of(known->values, value)) return std::nullopt;
-  // A table of numbers would fill the screen.
+  // A table of numbers would fill the screen, so long values are not shown.
   const std::string shown = value.size() <= kLongestValue ? std::string(value) : "..";
   const std::string harmless(known->values);
   return KeyRefusal{
@@ -51,7 +51,7 @@ bool key_needs_value(const KnownKeys& object, std::string_view key) {
 }
 
 void check_model_folder(const std::string& folder) {
-  // Without its adapter the model would compute something else than its name promises.
+  // Without its adapter, the model would compute something else than its name promises.
   const std::filesystem::path adapter = std::filesystem::path(folder) / "adapter_config.json";
   std::error_code unreadable;
   if (!std::filesystem::exists(adapter, unreadable)) return;

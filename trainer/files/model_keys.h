@@ -1,6 +1,6 @@
 #pragma once
-// Refuses what no reader of a model folder follows: keys of its JSON files that are not known, or
-// have a value that would make it another model, and files that would.
+// Refuses what dttrain does not implement: unknown keys in a model folder's JSON files, values that
+// would make it another model, and files that would.
 
 #include <optional>
 #include <string>
@@ -14,14 +14,14 @@ struct KeyRefusal {
   std::string what, reason, hint;
 };
 
-// Nothing where the key is allowed with this value (as JSON without blanks).
+// Returns nothing if the key may have this value (JSON without blanks).
 std::optional<KeyRefusal> refused_key(const KnownKeys& object, std::string_view key,
                                       std::string_view value);
-// False where the value does not matter: it may be long.
+// False if the value does not matter. Callers then need not render it: it may be long.
 bool key_needs_value(const KnownKeys& object, std::string_view key);
 
-// Calls refuse(key, refusal) for the first key of a JSON object that is not allowed there. A value
-// of null says nothing.
+// Calls refuse(key, refusal) for the first key of a JSON object that is not allowed. Null values
+// are ignored.
 template <class Json, class Refuse>
 void check_keys(const KnownKeys& object, const Json& json, const Refuse& refuse) {
   for (const auto& [key, value] : json.items()) {
@@ -33,7 +33,7 @@ void check_keys(const KnownKeys& object, const Json& json, const Refuse& refuse)
   }
 }
 
-// Throws Error(kBadInput) for a file beside the model that makes it another one.
+// Throws Error(kBadInput) for a file beside the model that would make it another model.
 void check_model_folder(const std::string& folder);
 
 }  // namespace dtl::trainer

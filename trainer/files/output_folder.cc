@@ -1,4 +1,4 @@
-// Asked before a long run: a folder that cannot be written to must not be found out at its end.
+// Checks the folder before a long run, so that the run does not fail at its end.
 #include "trainer/files/output_folder.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// But for the lock of the run that asks.
+// Ignores the lock file of the calling run.
 bool holds_files(const std::string& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {

@@ -1,12 +1,12 @@
 #pragma once
-// The folder that a program writes a model to. Rank 0's business.
+// The folder that a program writes a model to. Only rank 0 uses it.
 
 #include <string>
 
 namespace dtl::trainer {
 
-// Creates a folder for output and its parents. Throws Error(kCannotWrite), also for one that holds
-// files already, unless `overwrite`. The lock of the run that asks does not count as one.
+// Creates the output folder and its parents. Throws Error(kCannotWrite); also if the folder holds
+// files, unless `overwrite`. The calling run's lock file does not count.
 void make_output_folder(const std::string& folder, bool overwrite);
 
 }  // namespace dtl::trainer

@@ -1,6 +1,6 @@
-// An interpreter of a small part of pickle's machine. Safety rests on one line, is_allowed(): a
-// name outside of it ends the reading, and names that pass are only described, never called. Values
-// refer to each other by number, so a pickle that contains itself frees like any other.
+// An interpreter for a small part of pickle's machine. Safety depends on is_allowed(): any other
+// name ends the reading, and allowed names are only described, never called. Values refer to each
+// other by index, so freeing a pickle that contains itself is safe.
 #include "trainer/files/pickle.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ using Value = Pickle::Value;
 constexpr const char* kOrderedDict = "collections.OrderedDict";
 constexpr const char* kRebuildTensor = "torch._utils._rebuild_tensor_v2";
 constexpr const char* kRebuildParameter = "torch._utils._rebuild_parameter";
-// torch_file.cc knows the element types of the same names.
+// torch_file.cc maps the same names to element types.
 constexpr const char* kStorages[] = {
     "torch.FloatStorage", "torch.HalfStorage", "torch.BFloat16Storage", "torch.DoubleStorage",
     "torch.LongStorage",  "torch.IntStorage",  "torch.ShortStorage",    "torch.CharStorage",
@@ -76,7 +76,7 @@ class PickleMachine {
     pickle_.values_.push_back(std::move(value));
     stack_.push_back(static_cast<Ref>(pickle_.values_.size() - 1));
   }
-  // Values below the last mark are out of reach.
+  // Values below the last mark are not accessible.
   void need(std::size_t count) const {
     const std::size_t floor = marks_.empty() ? 0 : marks_.back();
     if (stack_.size() - floor < count) fail("it takes more values than there are");
@@ -97,7 +97,7 @@ class PickleMachine {
     stack_.erase(begin, stack_.end());
     return items;
   }
-  // A mark is the height of the stack when '(' came: all above it are the items.
+  // A mark stores the height of the stack at '('. Values above it are the items.
   std::vector<Ref> pop_to_mark() {
     if (marks_.empty()) fail("it lacks a mark");
     std::vector<Ref> items = pop_last(stack_.size() - marks_.back());
@@ -106,7 +106,7 @@ class PickleMachine {
   }
   void push_text(Kind kind, std::uint64_t count) { push({kind, 0, std::string(take(count))}); }
   void push_integer(std::int64_t integer) { push({Kind::kInteger, integer}); }
-  // No copy: the same value, as in Python.
+  // Pushes the same value, not a copy, as Python does.
   void push_memo(std::uint32_t key) {
     const auto it = memo_.find(key);
     if (it == memo_.end()) fail("it recalls what it did not memorise");
@@ -118,7 +118,7 @@ class PickleMachine {
     if (bytes > 8) return push_text(Kind::kBytes, bytes);
     const std::string_view digits = take(bytes);
     const bool negative = !digits.empty() && (digits.back() & 0x80) != 0;
-    // Two's complement, little-endian: the missing bytes repeat the sign.
+    // Two's complement, little-endian: sign-extend the missing bytes.
     std::int64_t integer = negative ? -1 : 0;
     std::memcpy(&integer, digits.data(), digits.size());
     push_integer(integer);
@@ -151,20 +151,20 @@ class PickleMachine {
     const std::string& name = value(callable).text;
     const std::vector<Ref>& given = value(arguments).items;
     if (name == kOrderedDict && given.empty()) return push({Kind::kDict});
-    // Storage, offset, sizes, strides; what follows (requires_grad, hooks) has no influence on the
+    // Storage, offset, sizes, strides. The later arguments (requires_grad, hooks) do not affect the
     // values.
     if (name == kRebuildTensor && given.size() >= 4) {
       return push({Kind::kTensor, 0, {}, {given.begin(), given.begin() + 4}});
     }
-    // A parameter is its tensor; requires_grad and hooks mean nothing here.
+    // A parameter is its tensor; ignore requires_grad and hooks.
     if (name == kRebuildParameter && !given.empty()) return stack_.push_back(given.front());
     fail(fmt::format("it calls {} with {} arguments", name, given.size()));
   }
-  // torch.save hands storages over as persistent ids: tuples.
+  // torch.save writes storages as persistent ids, which are tuples.
   void push_storage() {
     const Value& id = value(pop());
     const bool good =
-        // Old files have a sixth item, for views of storages, which torch writes as None.
+        // Old files have a sixth item for views of storages, which torch writes as None.
         id.kind == Kind::kTuple && id.items.size() >= 5 && id.items.size() <= 6 &&
         value(id.items[0]).text == "storage" && value(id.items[1]).kind == Kind::kName &&
         value(id.items[2]).kind == Kind::kText && value(id.items[4]).kind == Kind::kInteger &&
@@ -173,7 +173,7 @@ class PickleMachine {
     push({Kind::kStorage, 0, {}, id.items});
     pickle_.storages_.push_back(stack_.back());
   }
-  // State for an object: attributes of an OrderedDict (its _metadata), which nothing here reads.
+  // Sets the state of an object: the attributes of an OrderedDict (_metadata), which we ignore.
   void build() {
     pop();
     if (value(top()).kind != Kind::kDict) fail("it sets attributes of something else than a dict");
@@ -186,13 +186,13 @@ class PickleMachine {
     to.items.insert(to.items.end(), items.begin(), items.end());
   }
 
-  // False at the end.
+  // Returns false at STOP.
   bool step(unsigned char opcode) {
     switch (opcode) {
       case 0x80:  // PROTO
         if (number<std::uint8_t>() > 5) fail("it is of an unknown protocol");
         break;
-      // The length of a frame helps readers that buffer; here all bytes are there.
+      // The frame's length only helps readers that buffer.
       case 0x95:  // FRAME
         take(8);
         break;
@@ -207,7 +207,7 @@ class PickleMachine {
     return true;
   }
 
-  // Comma expressions: each case does one thing and says that it has.
+  // Comma expressions: each case does one thing and returns true.
   bool push_plain(unsigned char opcode) {
     switch (opcode) {
       case 'N':
@@ -271,7 +271,7 @@ class PickleMachine {
   bool use_names(unsigned char opcode) {
     switch (opcode) {
       case 'c':    // GLOBAL
-      case 'i': {  // INST: never allowed, but named
+      case 'i': {  // INST: never allowed, but the message names it
         const std::string module = line(), name = line();
         if (opcode == 'i') refuse(module + "." + name);
         return push_name(module, name), true;

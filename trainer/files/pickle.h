@@ -1,8 +1,8 @@
 #pragma once
-// A machine for pickles that can run nothing: plain values, tuples, lists, dictionaries, and of all
-// callables only those of a state dict (collections.OrderedDict, torch._utils._rebuild_tensor_v2
-// and _rebuild_parameter, the classes of storages), of which it makes descriptions. The opcodes are
-// those of protocol 2 to 4 as pickletools documents them. A pickle of n bytes makes at most n
+// A pickle interpreter that cannot run code. It reads plain values, tuples, lists and dictionaries.
+// Of all callables it accepts only those of a state dict (collections.OrderedDict,
+// torch._utils._rebuild_tensor_v2 and _rebuild_parameter, the storage classes) and describes them.
+// Opcodes are those of protocols 2 to 4, as in pickletools. A pickle of n bytes makes at most n
 // values.
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace dtl::trainer {
 
 class Pickle {
  public:
-  using Ref = std::uint32_t;  // a value's place in this pickle
+  using Ref = std::uint32_t;  // index of a value in this pickle
   enum class Kind {
     kNone,
     kBool,     // number
     kInteger,  // number
-    kReal,     // its value is not kept
-    kBytes,    // text; integers of more than 64 bits, too, little-endian
+    kReal,     // the value is not kept
+    kBytes,    // text; also integers of more than 64 bits, little-endian
     kText,     // text, UTF-8
     kTuple,    // items
     kList,     // items
@@ -38,8 +38,8 @@ class Pickle {
     std::vector<Ref> items = {};
   };
 
-  // Runs the pickle in `bytes` that begins at `at`, and leaves `at` behind it. Throws
-  // Error(kBadInput) naming `file`; for a name that is not allowed: "refuses to run 'os.system'".
+  // Interprets the pickle that begins at `at` in `bytes`, and sets `at` to its end. Throws
+  // Error(kBadInput) naming `file`. For a forbidden name it says: "refuses to run 'os.system'".
   Pickle(const TensorInput& file, std::string_view bytes, std::size_t& at);
 
   const Value& root() const { return values_[root_]; }

@@ -1,6 +1,6 @@
-// Format: 8 bytes with the length of the header, the header (JSON), then the values, row-major and
-// little-endian. A reader checks everything before it allocates: sizes come from a file that
-// anybody may have written.
+// Format: 8 bytes with the header's length, the header (JSON), then the values, row-major and
+// little-endian. The reader checks all sizes before it allocates: anybody may have written the
+// file.
 #include "trainer/files/safetensors.h"
 
 #include <fcntl.h>
@@ -50,14 +50,14 @@ constexpr Type kTypes[] = {{"F32", 4, ElementType::kF32},
 
 std::uint64_t unsigned_in(const TensorInput& file, const std::string& name, const Json& value) {
   if (!value.is_number_unsigned()) {
-    // dump() of arrays is recursive: one that is nested deeply enough would end the program.
+    // dump() of arrays is recursive: deep nesting would overflow the stack.
     const std::string shown = value.is_primitive() ? value.dump() : "a list or object";
     file.fail(fmt::format("tensor '{}': {} is not a size", name, shown));
   }
   return value.get<std::uint64_t>();
 }
 
-// Offsets as the header has them: from its own end.
+// Offsets count from the end of the header, as in the file.
 Entry read_entry(const TensorInput& file, const std::string& name, const Json& json) {
   const auto wrong = [&](const std::string& reason) {
     file.fail(fmt::format("tensor '{}': {}", name, reason));
@@ -76,7 +76,7 @@ Entry read_entry(const TensorInput& file, const std::string& name, const Json& j
   entry.type = found->type;
   entry.element_bytes = found->bytes;
   entry.type_name = type;
-  // Elements of a shape with 0 in it are none, however large the rest is.
+  // A shape that contains 0 has no elements, however large the other extents are.
   std::uint64_t bytes = found->bytes;
   for (const Json& dimension : json["shape"]) {
     const std::uint64_t size = unsigned_in(file, name, dimension);
@@ -94,7 +94,7 @@ Entry read_entry(const TensorInput& file, const std::string& name, const Json& j
   return entry;
 }
 
-// The header as JSON; a name given twice is refused, because readers would differ about it.
+// Parses the header. Refuses duplicate names, because readers would disagree about them.
 Json parse_header(const TensorInput& file, std::string_view text) {
   std::set<std::string> names;
   std::string twice;
@@ -111,8 +111,8 @@ Json parse_header(const TensorInput& file, std::string_view text) {
   return header;
 }
 
-// Tensors lie one after the other from `data` to the end of the file. The format forbids holes and
-// overlaps, so that a file cannot hide bytes or name one value twice.
+// Checks that tensors lie one after the other from `data` to the end of the file. The format
+// forbids gaps and overlaps, so that a file cannot hide bytes or name one value twice.
 void check_places(const TensorInput& file, const std::vector<Entry>& sorted, std::uint64_t data) {
   std::uint64_t expected = 0;
   for (const Entry& entry : sorted) {
@@ -141,7 +141,7 @@ std::vector<Entry> read_header(const TensorInput& file) {
     if (name != "__metadata__") entries.push_back(read_entry(file, name, json));
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    // Empty tensors begin where the next one does: they come first.
+    // Sort empty tensors first: they begin where the next one does.
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   const std::uint64_t data = kPrefixBytes + header_bytes;
@@ -153,10 +153,10 @@ std::vector<Entry> read_header(const TensorInput& file) {
   return entries;
 }
 
-// The length of the header, the header, and spaces so that the values are aligned.
+// Makes the header's length, the header, and spaces that align the values.
 std::string header_of(std::span<const TensorView> tensors) {
   nlohmann::ordered_json header = {{"__metadata__", {{"format", "pt"}}}};
-  // Appended unseen: an ordered object looks through all its members at every insertion.
+  // Append to the underlying vector: an ordered object scans all members at every insertion.
   auto& members = header.get_ref<nlohmann::ordered_json::object_t&>();
   std::uint64_t offset = 0;
   for (const TensorView& tensor : tensors) {
@@ -167,7 +167,7 @@ std::string header_of(std::span<const TensorView> tensors) {
     offset = end;
   }
   std::string text = header.dump();
-  // The prefix has 8 bytes as well, so the values begin at a multiple of 8.
+  // The length takes 8 bytes, so the values begin at a multiple of 8.
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const std::uint64_t bytes = text.size();
   std::string prefix(kPrefixBytes, '\0');

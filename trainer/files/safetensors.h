@@ -1,6 +1,6 @@
 #pragma once
-// The safetensors file format: named tensors, validated on reading (offsets, sizes, no holes),
-// written atomically as Hugging Face's readers accept it (metadata {"format":"pt"}).
+// The safetensors file format: named tensors. Reading validates offsets and sizes and refuses gaps.
+// Writing is atomic, and Hugging Face's readers accept the files (metadata {"format":"pt"}).
 
 #include <cstdint>
 #include <span>
@@ -12,14 +12,14 @@
 
 namespace dtl::trainer {
 
-// A file whose header has been read and found good. Throws Error(kBadInput) naming file and tensor.
+// A file with a validated header. Throws Error(kBadInput) naming file and tensor.
 class SafetensorsFile {
  public:
   struct Entry {
     std::string name;
     ElementType type = ElementType::kF32;
     std::uint64_t element_bytes = 4;
-    std::string type_name = "F32";  // as the file has it
+    std::string type_name = "F32";  // as in the file
     std::vector<std::int64_t> shape = {};
     std::uint64_t begin = 0, end = 0;  // bytes of the file
     std::uint64_t count() const { return (end - begin) / element_bytes; }
@@ -28,8 +28,8 @@ class SafetensorsFile {
   explicit SafetensorsFile(const std::string& path);
 
   const std::string& path() const { return input_.path(); }
-  const std::vector<Entry>& entries() const { return entries_; }  // as they lie in the file
-  // Null when there is none of this name.
+  const std::vector<Entry>& entries() const { return entries_; }  // in file order
+  // Null if no tensor has this name.
   const Entry* find(const std::string& name) const;
   // `values` has room for entry.count() floats; not for kWhole.
   void read(const Entry& entry, float* values) const;
@@ -39,10 +39,10 @@ class SafetensorsFile {
   std::vector<Entry> entries_;
 };
 
-// All tensors of a file; those of whole numbers (old position_ids buffers) without values.
+// Reads all tensors of a file. Tensors of integers (old position_ids buffers) come without values.
 TensorMap read_safetensors(const std::string& path);
 
-// A tensor that somebody else holds.
+// A tensor whose values the caller owns.
 struct TensorView {
   std::string name;
   std::vector<std::int64_t> shape;

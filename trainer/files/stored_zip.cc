@@ -1,5 +1,5 @@
-// The central directory, not the local headers, says what an archive holds. torch.save stores
-// members uncompressed, so their contents can be read in place; anything else is refused.
+// The central directory, not the local headers, lists an archive's contents. torch.save stores
+// members uncompressed, so we can read them in place; other methods are refused.
 #include "trainer/files/stored_zip.h"
 
 #include <fmt/format.h>
@@ -11,16 +11,16 @@
 namespace dtl::trainer {
 namespace {
 
-constexpr std::uint64_t kEndBytes = 22;  // end of central directory, without its comment
+constexpr std::uint64_t kEndBytes = 22;  // end of central directory record, without its comment
 constexpr std::uint64_t kMaxCommentBytes = 0xFFFF;
-// Fixed parts of the records of APPNOTE.TXT 4.3: zip64 locator, zip64 end, directory entry, local
-// header.
+// Sizes of the fixed parts of records in APPNOTE.TXT 4.3: zip64 locator, zip64 end, directory
+// entry, local header.
 constexpr std::uint64_t kLocatorBytes = 20, kEnd64Bytes = 56, kEntryBytes = 46, kLocalBytes = 30;
 constexpr std::uint64_t kMaxDirectoryBytes = 64 << 20;
 constexpr std::uint32_t kFull32 = 0xFFFFFFFF;  // "see zip64"
 
-// The caller has checked that the bytes are there. Zip is little-endian, as is this machine
-// (tensor.cc asserts it).
+// The caller has checked that the bytes exist. Zip is little-endian, as is this machine (tensor.cc
+// asserts it).
 template <class T>
 T number_at(std::string_view bytes, std::size_t at) {
   T value;
@@ -32,19 +32,19 @@ struct Directory {
   std::uint64_t begin = 0, bytes = 0;
 };
 
-// The end record is the last thing in the file, except for a comment.
+// The end record is the last thing in the file, apart from a comment.
 Directory find_directory(const TensorInput& file) {
   if (file.size() < kEndBytes) file.fail("it is too short for a zip archive");
   const std::uint64_t tail_bytes = std::min(file.size(), kEndBytes + kMaxCommentBytes);
   const std::uint64_t tail_begin = file.size() - tail_bytes;
   const std::string tail = file.read(tail_begin, tail_bytes);
-  // The last signature, at a place where the whole record fits.
+  // The last signature that leaves room for the whole record.
   const std::size_t at = tail.rfind("PK\x05\x06", tail.size() - kEndBytes);
   if (at == std::string::npos) file.fail("it is cut short: its zip directory is not there");
   Directory directory{number_at<std::uint32_t>(tail, at + 16),
                       number_at<std::uint32_t>(tail, at + 12)};
   const std::uint64_t end = tail_begin + at;
-  // A zip64 locator, where there is one, lies right before the end record.
+  // If there is a zip64 locator, it comes right before the end record.
   if (end < kLocatorBytes) return directory;
   const std::string locator = file.read(end - kLocatorBytes, kLocatorBytes);
   if (!locator.starts_with("PK\x06\x07")) return directory;
@@ -55,7 +55,7 @@ Directory find_directory(const TensorInput& file) {
   return {number_at<std::uint64_t>(end64, 48), number_at<std::uint64_t>(end64, 40)};
 }
 
-// Replaces sizes and offset that say "see zip64" by the extra field's numbers.
+// Replaces sizes and offsets that say "see zip64" with the numbers in the extra field.
 bool apply_zip64(std::string_view extra, std::uint64_t& size, std::uint64_t& stored,
                  std::uint64_t& offset) {
   while (extra.size() >= 4) {
@@ -65,7 +65,7 @@ bool apply_zip64(std::string_view extra, std::uint64_t& size, std::uint64_t& sto
     std::string_view field = extra.substr(4, bytes);
     extra.remove_prefix(4U + bytes);
     if (id != 1) continue;
-    // The extra field has only those numbers that did not fit, in this order.
+    // The extra field has only the numbers that did not fit, in this order.
     for (std::uint64_t* value : {&size, &stored, &offset}) {
       if (*value != kFull32) continue;
       if (field.size() < 8) return false;
@@ -76,7 +76,7 @@ bool apply_zip64(std::string_view extra, std::uint64_t& size, std::uint64_t& sto
   return true;
 }
 
-// Where a member's contents begin: behind its local header, whose lengths are its own.
+// Where a member's contents begin: after its local header. That header has its own lengths.
 std::uint64_t contents_begin(const TensorInput& file, const std::string& name,
                              std::uint64_t offset) {
   if (!file.holds(offset, kLocalBytes)) {

@@ -12,7 +12,7 @@
 namespace dtl::trainer {
 
 struct ZipMember {
-  std::uint64_t begin = 0, bytes = 0;  // of its contents, in the file
+  std::uint64_t begin = 0, bytes = 0;  // of the contents, in the file
 };
 
 // Throws Error(kBadInput) naming the file.

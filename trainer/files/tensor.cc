@@ -1,4 +1,4 @@
-// Bits of other number formats to floats. No file is read here.
+// Converts other number formats to floats. Does not read files.
 #include "trainer/files/tensor.h"
 
 #include <bit>
@@ -10,14 +10,14 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "files of tensors are little-endian");
 
-// The fraction and the exponent move to where a float has them, the exponent with another bias.
-// Subnormal halves are counted in units of 2^-24: no float here is subnormal, which the CPU may
-// have been told to take for 0.
+// Moves the fraction and the exponent to their places in a float and changes the bias. Subnormal
+// halves are multiples of 2^-24, so no float here is subnormal. (The CPU may be set to flush those
+// to 0.)
 float from_half(std::uint16_t half) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000) << 16;
   const std::uint32_t exponent = half & 0x7C00, fraction = half & 0x3FF;
   std::uint32_t magnitude = 0;
-  if (exponent == 0x7C00) {  // infinity, or no number
+  if (exponent == 0x7C00) {  // infinity or NaN
     magnitude = 0x7F800000 | fraction << 13;
   } else if (exponent == 0) {
     magnitude = std::bit_cast<std::uint32_t>(static_cast<float>(fraction) * 0x1p-24F);

@@ -1,5 +1,5 @@
 #pragma once
-// Tensors as the readers of model files hand them out, and the types that files store them in.
+// Tensors as the model file readers return them, and the element types in files.
 
 #include <cstdint>
 #include <map>
@@ -11,19 +11,19 @@ namespace dtl::trainer {
 
 struct Tensor {
   std::vector<std::int64_t> shape;
-  std::vector<float> values;  // row-major; other types are converted on reading
-  // The name of the type, if it is not a kind of fraction: then there are no values.
+  std::vector<float> values;  // row-major; other types become floats on reading
+  // For integer and boolean types: the type's name. Then there are no values.
   std::string whole_type = {};
 };
 using TensorMap = std::map<std::string, Tensor>;
 
-enum class ElementType { kF32, kF16, kBF16, kF64, kWhole };  // kWhole: integers and truth values
+enum class ElementType { kF32, kF16, kBF16, kF64, kWhole };  // kWhole: integers and booleans
 
-// The number of elements of a shape; nothing where that, or a number in it, is out of range.
+// The number of elements of a shape; nothing if it, or an extent, is out of range.
 bool count_elements(const std::vector<std::int64_t>& shape, std::uint64_t& count);
 
-// Little-endian elements to floats, rounded to nearest; not for kWhole. `floats` has room for
-// bytes.size() / size of an element.
+// Converts little-endian elements to floats, rounding to nearest. Not for kWhole. `floats` has room
+// for bytes.size() / element size.
 void convert_to_floats(ElementType type, std::string_view bytes, float* floats);
 
 }  // namespace dtl::trainer

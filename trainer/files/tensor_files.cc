@@ -1,5 +1,4 @@
-// Picks the reader by the file's name. Which names a model folder may have is checkpoint/'s
-// knowledge.
+// Picks the reader by the file's name. checkpoint/ decides which names a model folder may have.
 #include "trainer/files/tensor_files.h"
 
 #include <fmt/format.h>
@@ -25,7 +24,7 @@ constexpr std::size_t kMaxIndexBytes = 64 << 20;
               "copy or download the folder again");
 }
 
-// The files named by an index lie beside it.
+// The files named by an index are in the same folder.
 std::set<std::string> indexed_files(const std::string& path) {
   const JsonComplaint complaint{"cannot read the tensors"};
   const std::string bytes = read_json_text(path, kMaxIndexBytes, complaint);
@@ -62,7 +61,7 @@ TensorMap read_tensors(const std::string& path) {
   TensorMap tensors;
   for (const std::string& file : indexed_files(path)) {
     for (auto& [name, tensor] : read_one(file)) {
-      // weight_map is not asked which file has which tensor: each file says it itself.
+      // Ignores which tensor weight_map puts in which file: each file lists its own.
       if (!tensors.emplace(name, std::move(tensor)).second) {
         refuse_tensors(file, fmt::format("tensor '{}' is in another file of {}, too", name, path));
       }

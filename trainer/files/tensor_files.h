@@ -1,5 +1,5 @@
 #pragma once
-// The weights of a model, whatever files they are in.
+// The weights of a model, in any supported file format.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace dtl::trainer {
 
-// `path` is a .safetensors file, the .index.json of several files, or else a file that torch.save
-// wrote. Tensors of whole numbers are left out. Throws Error(kBadInput) naming file and tensor.
+// `path` is a .safetensors file, the .index.json of several files, or a file that torch.save wrote.
+// Integer tensors are left out. Throws Error(kBadInput) naming file and tensor.
 TensorMap read_tensors(const std::string& path);
 
 }  // namespace dtl::trainer

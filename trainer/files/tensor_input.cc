@@ -1,6 +1,5 @@
-// Reads with pread(2), so that one file can serve several readers, and checks each range against
-// the size at the start: what a header claims is never allocated before the file is known to have
-// it.
+// Reads with pread(2), so several readers can share one file. Checks each range against the file's
+// size at opening, so a header cannot cause allocations larger than the file.
 #include "trainer/files/tensor_input.h"
 
 #include <fmt/format.h>
@@ -38,7 +37,7 @@ TensorInput::TensorInput(const std::string& path) : path_(path), file_(open_tens
 }
 
 void TensorInput::fail(const std::string& reason) const {
-  std::string shown = reason;  // with names from the file: no control bytes to a terminal
+  std::string shown = reason;  // names from the file may contain control bytes
   for (char& c : shown) {
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7F) c = '?';
   }
@@ -53,7 +52,7 @@ void TensorInput::read(std::uint64_t offset, std::uint64_t count, char* bytes) c
     const ssize_t n = ::pread(file_.get(), bytes, count, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail(errno_text(errno));
-    // Somebody has truncated it since it was opened.
+    // Another process has truncated the file since we opened it.
     if (n == 0) fail("it has become shorter");
     bytes += n;
     offset += static_cast<std::uint64_t>(n);
@@ -70,7 +69,7 @@ std::string TensorInput::read(std::uint64_t offset, std::uint64_t count) const {
   return bytes;
 }
 
-// Floats need no conversion and go to their place at once; other types take a detour in pieces.
+// Reads floats straight into place. Converts other types piece by piece.
 void TensorInput::read_floats(ElementType type, std::uint64_t element_bytes, std::uint64_t offset,
                               std::uint64_t count, float* floats) const {
   if (type == ElementType::kF32) {

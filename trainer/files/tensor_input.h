@@ -1,6 +1,6 @@
 #pragma once
-// TensorInput: a file of tensors opened for reading, piece by piece, so that a model need not be in
-// memory twice. Every failure is an Error(kBadInput) that starts with the file's name.
+// TensorInput: an open file of tensors that is read in pieces, so that a model is not in memory
+// twice. Every failure is an Error(kBadInput) that starts with the file's name.
 
 #include <cstdint>
 #include <string>
@@ -18,12 +18,12 @@ class TensorInput {
   std::uint64_t size() const { return size_; }
   [[noreturn]] void fail(const std::string& reason) const;
 
-  // True when the file has `count` bytes from `offset` on.
+  // True if the file has `count` bytes at `offset`.
   bool holds(std::uint64_t offset, std::uint64_t count) const {
     return offset <= size_ && count <= size_ - offset;
   }
   std::string read(std::uint64_t offset, std::uint64_t count) const;
-  // `count` elements of `type`, `element_bytes` each, from byte `offset` on, as floats.
+  // Reads `count` elements of `type`, `element_bytes` each, from byte `offset`, as floats.
   void read_floats(ElementType type, std::uint64_t element_bytes, std::uint64_t offset,
                    std::uint64_t count, float* floats) const;
 

@@ -1,5 +1,5 @@
-// From a pickle's descriptions to values. Each number of a description is checked against its
-// storage, and each storage against the file, before anything is allocated.
+// Turns a pickle's descriptions into values. Each description is checked against its storage, and
+// each storage against the file, before anything is allocated.
 #include "trainer/files/torch_file.h"
 
 #include <fmt/format.h>
@@ -17,10 +17,10 @@ namespace {
 
 using Kind = Pickle::Kind;
 
-constexpr std::uint64_t kMaxPickleBytes = 16 << 20;  // that of a model of 400 tensors has 100 KiB
+constexpr std::uint64_t kMaxPickleBytes = 16 << 20;  // 400 tensors take 100 KiB
 // torch's own limit.
 constexpr std::size_t kMaxDimensions = 64;
-// How often the elements of a file may be in its tensors: shared weights are there twice.
+// Limits how often tensors may repeat the file's elements. Shared weights occur twice.
 constexpr std::uint64_t kMaxSharing = 16;
 
 struct StorageType {
@@ -45,13 +45,13 @@ struct Storage {
   std::uint64_t count;  // elements
 };
 
-// A tensor as the pickle describes it, within its storage.
+// A tensor within its storage, as the pickle describes it.
 struct StridedTensor {
   Storage storage;
   std::uint64_t offset = 0;  // elements
   std::vector<std::int64_t> shape, strides;
   std::uint64_t count = 0;
-  // Strides of 0 let a small reach have many elements.
+  // Strides of 0 allow many elements with a small reach.
   std::uint64_t reach = 0;  // elements from the first to the last, both included
 };
 
@@ -71,8 +71,8 @@ class TorchReader {
       name_ = key.text;
       const StridedTensor tensor = describe(value);
       if (tensor.storage.type->type == kIntegerType) {
-        // Whole numbers are counters and position ids, whose values nobody needs: the name of their
-        // type replaces them.
+        // Integers are counters and position ids, whose values dttrain does not need. Keep only the
+        // type's name.
         tensors[name_] = {tensor.shape, {}, tensor.storage.type->name};
       } else {
         tensors[name_] = read(tensor);
@@ -122,7 +122,7 @@ class TorchReader {
     tensor.strides = extents_at(value.items[3]);
     if (tensor.strides.size() != tensor.shape.size()) fail("its strides do not fit its shape");
     if (!count_elements(tensor.shape, tensor.count)) fail("its shape is too large");
-    // Expanded tensors would have more; state dicts have none.
+    // Expanded tensors would have more; state dicts do not contain any.
     if (tensor.count > tensor.storage.count) fail("it has more elements than its storage");
     tensor.reach = tensor.count > 0 ? 1 : 0;
     for (std::size_t d = 0; d < tensor.shape.size() && tensor.count > 0; ++d) {
@@ -150,11 +150,11 @@ class TorchReader {
       fail(fmt::format("its storage of {} elements has only {} bytes", from.storage.count,
                        place->second.bytes));
     }
-    // Bounds memory by the file's size, though views may overlap.
+    // Bounds memory by the file's size, although views may overlap.
     elements_ += from.count;
     if (elements_ > kMaxSharing * file_.size()) file_.fail("its tensors overlap too often");
-    // Allocates reach elements at most, which the checks above have bounded by the storage and the
-    // file.
+    // Allocates at most `reach` elements, which the checks above have bounded by the storage and
+    // the file.
     std::vector<float> stored(from.reach);
     file_.read_floats(type.type, type.bytes, place->second.begin + from.offset * type.bytes,
                       from.reach, stored.data());
@@ -165,17 +165,17 @@ class TorchReader {
   }
 
   static bool is_contiguous(const StridedTensor& tensor) {
-    // Row-major: the stride of each dimension is the product of the extents behind it.
+    // Row-major: the stride of each dimension is the product of the later extents.
     std::int64_t expected = 1;
     for (std::size_t d = tensor.shape.size(); d > 0; --d) {
-      // The stride of an extent of 1 is never used and may be anything.
+      // The stride of an extent of 1 is never used, so it may be anything.
       if (tensor.shape[d - 1] != 1 && tensor.strides[d - 1] != expected) return tensor.count == 0;
       expected *= tensor.shape[d - 1];
     }
     return true;
   }
 
-  // Counts through the indices like an odometer, the last one fastest.
+  // Counts the indices like an odometer, the last one fastest.
   static void gather(const StridedTensor& from, const std::vector<float>& stored,
                      std::vector<float>& values) {
     std::vector<std::int64_t> index(from.shape.size());
@@ -194,7 +194,7 @@ class TorchReader {
   const TensorInput& file_;
   const Pickle& pickle_;
   const Storages& storages_;
-  std::string name_;  // of the tensor at work
+  std::string name_;  // of the current tensor
   std::uint64_t elements_ = 0;
 };
 
@@ -226,7 +226,7 @@ TensorMap read_archive(const TensorInput& file) {
   return TorchReader(file, pickle, storages).read();
 }
 
-// The old format gives a storage's length in elements; only the state dict has their type.
+// The old format gives a storage's length in elements. Their type is only in the state dict.
 std::uint64_t storage_bytes(const TensorInput& file, const Pickle& pickle, const std::string& key) {
   for (const Pickle::Ref ref : pickle.storages()) {
     const Pickle::Value& storage = pickle[ref];
@@ -238,8 +238,8 @@ std::uint64_t storage_bytes(const TensorInput& file, const Pickle& pickle, const
   file.fail(fmt::format("nothing describes its storage '{}'", key));
 }
 
-// The file before torch 1.6: the pickles of a magic number, a version, the system's sizes, the
-// state dict and the storages' keys; then of each storage the number of elements and the elements.
+// The format before torch 1.6: pickles of a magic number, a version, the system's sizes, the state
+// dict and the storages' keys. Then, for each storage, the number of elements and the elements.
 TensorMap read_old_file(const TensorInput& file) {
   const std::string bytes = file.read(0, std::min(file.size(), kMaxPickleBytes));
   std::size_t at = 0;
@@ -256,7 +256,7 @@ TensorMap read_old_file(const TensorInput& file) {
   const Pickle keys(file, bytes, at);
   Storages storages;
   std::uint64_t place = at;
-  // In the order of this list, not by place: a storage's length is only before its elements.
+  // In the order of this list: each storage's length stands right before its elements.
   for (const Pickle::Ref ref : keys.root().items) {
     const std::string& key = keys[ref].text;
     std::uint64_t count = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// Reads what torch.save wrote of a state dict, the zip archive of torch 1.6 and later as well as
-// the older file, without running anything: the pickle inside is interpreted by a machine that
-// knows tensors, dictionaries and plain values, and refuses every other name.
+// Reads a state dict that torch.save wrote: the zip archive of torch 1.6 and later, or the older
+// format. It runs no code: pickle.h knows tensors, dictionaries and plain values, and refuses every
+// other name.
 
 #include <string>
 
@@ -9,9 +9,9 @@
 
 namespace dtl::trainer {
 
-// Tensors of whole numbers and other kinds of entries are left out. Views (transposed, sliced,
-// shared) are resolved. Throws Error(kBadInput) naming the file and the tensor, or the name that
-// the pickle wanted to call.
+// Leaves out integer tensors and entries that are not tensors. Resolves views (transposed, sliced,
+// shared). Throws Error(kBadInput) naming the file and the tensor, or the name that the pickle
+// wanted to call.
 TensorMap read_torch_file(const std::string& path);
 
 }  // namespace dtl::trainer
