@@ -1,6 +1,6 @@
-// dttrain: fine-tunes encoders for text classification, alone or as one of many ranks.
-// Reads the command line, joins the ranks, and turns Errors into messages and exit statuses. What a
-// run does is job/fine_tune.cc's.
+// dttrain: fine-tunes encoders for text classification and question answering, alone or as one of
+// many ranks. Reads the command line, joins the ranks, and turns Errors into messages and exit
+// statuses. job/fine_tune.cc does the run's work.
 
 #include <immintrin.h>
 
@@ -26,15 +26,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Moments of words that have not occurred for a long time decay into denormal numbers, with which
-// many CPUs are a hundred times slower. Threads inherit this.
+// Optimizer moments of words that no longer occur decay into denormal numbers, which are a hundred
+// times slower on many CPUs. Threads inherit this setting.
 void flush_denormals() {
   // Bits of MXCSR (Intel SDM, volume 1, 10.2.3).
   constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
   _mm_setcsr(_mm_getcsr() | kFlushToZero | kDenormalsAreZero);
 }
 
-constexpr auto kTimeToComplain = 3s;  // of rank 0; the start of 64 hosts takes half a second
+constexpr auto kTimeToComplain = 3s;  // time for rank 0's message; 64 hosts start in half a second
 
 int report(const Error& error) {
   log_error(error.what());
@@ -45,20 +45,20 @@ std::string version_text(bool verbose) {
   std::string text = "dttrain " DTL_VERSION;
   if (!verbose) return text;
   text += "\n" + library_lines(trainer_libraries());
-  text.pop_back();  // say() ends the line
+  text.pop_back();  // say() adds the newline
   return text;
 }
 
 int train(const Settings& settings) {
-  // Before any thread starts: each inherits MXCSR.
+  // Must run before any thread starts: threads inherit MXCSR.
   flush_denormals();
   CheckpointSignal::listen();
   Ranks group = Ranks::join();
   try {
     return run_job(settings, group);
   } catch (const Error& error) {
-    // The rank that failed has said why. dtlaunch waits for its message when others end with
-    // kPeerFailed.
+    // The rank that failed has printed the error. When ranks end with kPeerFailed, dtlaunch waits
+    // for that message.
     if (group.ended_by_peer()) return static_cast<int>(Exit::kPeerFailed);
     group.abort(error);
     return report(error);
@@ -74,11 +74,11 @@ int run(const std::vector<std::string>& arguments) {
     if (!arguments.empty() && arguments.front() == kCompleteCommand) {
       std::string answer =
           completion_answer(own_completion(), {arguments.begin() + 1, arguments.end()});
-      answer.pop_back();  // say() ends the line
+      answer.pop_back();  // say() adds the newline
       say(answer);
       return 0;
     }
-    // dtlaunch --dry-run asks whether a line would be taken, before the job.
+    // dtlaunch --dry-run uses this to check a command line before the job.
     if (!arguments.empty() && arguments.front() == "__check") {
       parse_settings({arguments.begin() + 1, arguments.end()});
       return 0;
@@ -105,8 +105,8 @@ int run(const std::vector<std::string>& arguments) {
     }
     return 0;
   } catch (const Error& error) {
-    // All ranks have the same command line: one complaint is enough. It has to come before the
-    // others end, since a launcher that sees a rank fail ends the rest, who then say nothing.
+    // All ranks have the same command line, so one message is enough. Rank 0 must print it before
+    // the other ranks end: a launcher that sees a rank fail kills the rest.
     const bool silent = error.status() == Exit::kUsage && environment_rank() != 0;
     if (!silent) return report(error);
     std::this_thread::sleep_for(kTimeToComplain);

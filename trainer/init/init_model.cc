@@ -1,5 +1,5 @@
-// The command `dttrain init` and what it shares with the demonstration. It trains nothing: the
-// model is random, only vocabulary and labels come from the data.
+// The command `dttrain init`, and the code that the demonstration shares with it. It does not
+// train: weights are random; only the vocabulary and labels come from the data.
 #include "trainer/init/init_model.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ constexpr const char* kHelp = "dttrain init --help";
 struct InitSettings {
   bool help = false, overwrite = false;
   std::string train_file, output_dir, model_type = "bert";
-  std::string text_column_names;  // with commas between them
+  std::string text_column_names;  // separated by commas
   std::string label_column_name = "label";
   ModelConfig config = {.vocab_size = 8000,
                         .hidden_size = 128,
@@ -43,7 +43,7 @@ struct InitSettings {
   double dropout = 0.1;
 };
 
-// 2^24 bounds the arithmetic of sizes; memory ends earlier.
+// 2^24 bounds the arithmetic of sizes; memory runs out earlier.
 template <auto Member>
 Target<InitSettings> size() {
   return into::whole<&InitSettings::config, Member>(1, 1 << 24);
@@ -53,7 +53,7 @@ const OptionTable<InitSettings>& init_table() {
   using I = InitSettings;
   using C = ModelConfig;
   static const std::string kTypes = known_types("|");
-  // A row is read as one.
+  // One row per line is easier to read.
   // clang-format off
   static const OptionTable<I> kTable(std::vector<OptionRow<I>>{
       {"", {"--train_file"}, "FILE", "texts and labels to learn from (.tsv, .csv, .json, .jsonl)",
@@ -98,9 +98,9 @@ std::string init_help() {
          options_text(init_table().options(), {.column = 32});
 }
 
-// Nothing when only the help text was asked for.
+// Returns false if the user only asked for help.
 bool parse(const std::vector<std::string>& arguments, InitSettings& settings) {
-  // As dttrain's own options: the last of several wins, and flags take true or false.
+  // As for dttrain's own options: the last value wins, and flags take true or false.
   const Manner manner{.help = kHelp, .last_wins = true, .true_or_false = true};
   const OptionWords words = read_option_words(init_table().options(), arguments, manner);
   init_table().apply(words.options, settings, kHelp);
@@ -132,7 +132,7 @@ bool parse(const std::vector<std::string>& arguments, InitSettings& settings) {
   return true;
 }
 
-// As training reads it (job/load_texts.cc), so that the head fits.
+// Reads the texts as training does (job/load_texts.cc), so that the head fits.
 TextDataset read_labelled(const InitSettings& settings) {
   DatasetOptions options{.label_column = settings.label_column_name};
   if (!settings.text_column_names.empty()) {
@@ -150,7 +150,7 @@ TextDataset read_labelled(const InitSettings& settings) {
   return read_dataset(settings.train_file, options);
 }
 
-// By layout and names as load_parameters() wants them. The padding row is 0, as with torch's
+// Uses the layout and names that load_parameters() expects. The padding row is 0, as in torch's
 // nn.Embedding(padding_idx).
 TensorMap random_weights(const ModelConfig& config, std::uint64_t seed) {
   const ParameterLayout layout = layout_parameters(config);
@@ -184,7 +184,7 @@ NewModel make_model(const TextDataset& dataset, ModelConfig config, bool lower_c
   }
   std::vector<std::string> vocabulary =
       learn_vocabulary(dataset, {.size = config.vocab_size, .lower_case = lower_case});
-  // A small text has fewer tokens than were asked for.
+  // A small text may yield fewer tokens than requested.
   config.vocab_size = static_cast<int>(vocabulary.size());
   config.labels = label_names(dataset);
   config.problem = dataset.problem;
@@ -202,16 +202,16 @@ void save_model(const std::string& folder, const NewModel& model) {
   }
   write_model_config(folder, model.config);
   model.tokenizer.save(folder);
-  // The weights come last: a folder with weights is a whole model.
+  // Write the weights last: a folder with weights counts as a complete model.
   write_safetensors(folder + "/model.safetensors", model.weights);
 }
 
 int run_init(const std::vector<std::string>& arguments) {
   InitSettings settings;
   if (!parse(arguments, settings)) return 0;
-  // Before the look at the folder: another run may be about to write to it.
+  // Lock before checking the folder: another run may be about to write to it.
   const FolderLock lock(settings.output_dir);
-  make_output_folder(settings.output_dir, settings.overwrite);  // a trained model may be there
+  make_output_folder(settings.output_dir, settings.overwrite);  // it may hold a trained model
   const TextDataset dataset = read_labelled(settings);
   log_notice(summary(dataset));
   for (const std::string& doubt : doubts(dataset)) log_notice(doubt);

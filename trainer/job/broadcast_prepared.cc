@@ -1,6 +1,6 @@
-// share(): from rank 0 to all, as one block of bytes and the parameters. The block has no format of
-// its own: it never reaches a disk, and all ranks run the same program on the same architecture.
-// What only rank 0 needs (questions, features, the tokenizer) does not travel.
+// share(): broadcasts from rank 0 to all, as one block of bytes and the parameters. The block has
+// no file format: all ranks run the same program on the same architecture. Data that only rank 0
+// needs (questions, features, the tokenizer) is not sent.
 
 #include <cassert>
 #include <cstring>
@@ -15,7 +15,7 @@ constexpr std::uint64_t kSizesTag = 0xFFFF0010;
 constexpr std::uint64_t kFileTag = 0xFFFF0011;
 constexpr std::uint64_t kParametersTag = 0xFFFF0012;
 
-// Writes values one after the other, numbers as they lie in memory, sequences behind their length.
+// Writes values one after the other: numbers as in memory, sequences after their length.
 class Packer {
  public:
   template <class T>
@@ -49,7 +49,7 @@ class Packer {
   std::string bytes_;
 };
 
-// Reads what a Packer has written, in the same order: visit() gives that order to both.
+// Reads what a Packer wrote. visit() gives both the same order.
 class Unpacker {
  public:
   explicit Unpacker(const std::string& bytes) : bytes_(bytes) {}
@@ -79,7 +79,7 @@ class Unpacker {
     copy(values.data(), count * sizeof values[0]);
   }
   void copy(void* to, std::size_t count) {
-    // Only a bug can break this: the bytes come from this program, not from a file.
+    // Only a bug can break this: the bytes come from this program.
     assert(count <= bytes_.size() - at_);
     if (count > 0) std::memcpy(to, bytes_.data() + at_, count);
     at_ += count;
@@ -90,14 +90,14 @@ class Unpacker {
 
 template <class Visitor>
 void visit(Visitor& v, Examples& examples) {
-  // A structured binding names every field, so that a new field of Examples does not compile here
-  // unnoticed.
+  // A structured binding names every field, so a new field of Examples does not compile here until
+  // somebody adds it.
   auto& [ids, types, starts, labels, targets, answer_starts, answer_ends, cut] = examples;
   v(ids), v(types), v(starts), v(labels), v(targets), v(answer_starts), v(answer_ends);
-  static_cast<void>(cut);  // rank 0 alone speaks of it
+  static_cast<void>(cut);  // only rank 0 prints it
 }
 
-// Every field; the compiler refuses a list that lacks one.
+// Visits every field. The compiler rejects a list that lacks one.
 template <class Visitor>
 void visit(Visitor& v, ModelConfig& config) {
   auto& [type, vocab_size, hidden_size, layers, heads, intermediate_size, max_positions,
@@ -108,10 +108,10 @@ void visit(Visitor& v, ModelConfig& config) {
   v(max_positions), v(type_vocab_size), v(activation), v(hidden_dropout), v(attention_dropout);
   v(classifier_dropout), v(layer_norm_eps), v(initializer_range), v(pad_token_id), v(qa_dropout);
   v(sinusoidal_positions), v(labels), v(task), v(problem);
-  static_cast<void>(columns);  // rank 0 alone reads data and writes config.json
+  static_cast<void>(columns);  // only rank 0 reads data and writes config.json
 }
 
-// Every field that the ranks share, in one place for both directions.
+// Visits every field that the ranks share, for both directions.
 template <class Visitor>
 void visit(Visitor& v, Prepared& p) {
   visit(v, p.config), v(p.length), visit(v, p.train);
@@ -133,8 +133,8 @@ void share(Ranks& group, Prepared& prepared) {
     visit(packer, prepared);
     bytes = packer.take();
   }
-  // The others learn the sizes first, to make room. Parameters go straight into their array: they
-  // are the largest part by far.
+  // The other ranks get the sizes first, to allocate. Parameters go straight into their array,
+  // because they are by far the largest part.
   std::uint64_t sizes[2] = {bytes.size(), prepared.parameters.size()};
   group.broadcast(sizes, sizeof sizes, kSizesTag);
   bytes.resize(sizes[0]);

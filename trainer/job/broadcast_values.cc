@@ -1,5 +1,5 @@
-// Texts travel as a size and the bytes. Metrics travel as one text of names, a line each, and an
-// array of doubles, so that all ranks have the same bits.
+// Sends texts as a size and bytes. Sends metrics as one text of names, one per line, and an array
+// of doubles, so that all ranks have the same bits.
 #include "trainer/job/broadcast_values.h"
 
 #include "base/text.h"
@@ -34,7 +34,7 @@ void share_metrics(Ranks& group, MetricList& metrics) {
     if (!name.empty()) kept.push_back(name);
   }
   values.resize(kept.size());
-  // No rank has any: the others stay as they are, too.
+  // Rank 0 has no metrics, so the other ranks keep theirs.
   if (values.empty()) return;
   group.broadcast(values.data(), values.size() * sizeof(double), kValuesTag);
   metrics.clear();

@@ -1,5 +1,5 @@
 #pragma once
-// Small values that rank 0 has and every rank needs to come to the same decisions.
+// Broadcasts small values from rank 0, so that every rank makes the same decisions.
 
 #include <string>
 

@@ -1,5 +1,5 @@
-// Everything here is fixed, data and model: the demonstration gives the same numbers everywhere.
-// Texts come from data/demo_text.h, the training is the usual one (fine_tune.h).
+// Data and model are fixed, so the demonstration gives the same numbers everywhere. Texts come from
+// data/demo_text.h; fine_tune.h trains as usual.
 #include "trainer/job/demo.h"
 
 #include <fmt/format.h>
@@ -27,15 +27,15 @@ ModelConfig demo_model() {
   config.heads = 4;
   config.intermediate_size = 128;
   config.max_positions = kDemoLength;
-  config.initializer_range = 0.08;  // narrow models learn slowly from BERT's 0.02
+  config.initializer_range = 0.08;  // narrow models learn slowly with BERT's 0.02
   config.hidden_dropout = config.attention_dropout = config.classifier_dropout = 0.0;
   return config;
 }
 
 }  // namespace
 
-// The best label by log P(label) + sum of log P(word | label), add-one smoothed. The scores leave
-// out what all labels have in common.
+// Picks the label with the highest log P(label) + sum of log P(word | label), with add-one
+// smoothing. Scores leave out terms that all labels share.
 double bag_of_words_accuracy(const TextDataset& train, const TextDataset& evaluation) {
   std::map<std::string, std::map<std::string, double>> counts;  // word -> label -> occurrences
   std::map<std::string, double> words_of_label, examples_of_label;
@@ -67,11 +67,11 @@ double bag_of_words_accuracy(const TextDataset& train, const TextDataset& evalua
 }
 
 Prepared prepare_demo(const Settings& settings) {
-  // The first argument is the generator's seed: training and evaluation must differ.
+  // The first argument is the generator's seed: training and evaluation need different texts.
   const TextDataset train = make_demo_text(1, kTrainExamples);
   const TextDataset evaluation = make_demo_text(2, kEvaluationExamples);
   const auto seed = static_cast<std::uint64_t>(settings.seed);
-  // The vocabulary comes from the training texts alone, as it would for a user's data.
+  // Learn the vocabulary from the training texts only, as for a user's data.
   NewModel model = make_model(train, demo_model(), true, seed);
   Prepared prepared;
   prepared.config = model.config;

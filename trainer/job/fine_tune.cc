@@ -1,5 +1,5 @@
-// The recipe of a run. Rank 0 alone touches files and speaks; the other ranks get what they need by
-// share(). A failure on any rank is thrown, and main.cc tells the others.
+// The steps of a run. Only rank 0 reads and writes files and prints; the other ranks get their data
+// from share(). A failure on any rank throws, and main.cc tells the other ranks.
 #include "trainer/job/fine_tune.h"
 
 #include <fmt/format.h>
@@ -36,27 +36,26 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kEndTag = 0xFFFF0020;
 
-// What rank 0 holds while it runs. The locks go with it, when the run is over.
+// What rank 0 holds during the run. Destroying it releases the locks.
 struct Place {
   std::vector<FolderLock> locks;
-  std::string checkpoint;  // to go on from; or empty
+  std::string checkpoint;  // to resume from, or empty
 };
 
-// A folder with checkpoints is one to go on in, and that of a killed run one to begin again in.
+// A run may resume in a folder with checkpoints, and restart in the folder of a killed run.
 std::string make_output_place(const Settings& s) {
   const bool holds_checkpoints = find_last_checkpoint(s.output_dir).has_value();
   const std::string checkpoint = s.do_train ? checkpoint_to_resume(s) : "";
-  // A checkpoint elsewhere does not allow writing into a folder that has files but no checkpoints.
+  // If the checkpoint is elsewhere, this folder must not hold other files.
   const bool goes_on = holds_checkpoints && !checkpoint.empty();
   make_output_folder(s.output_dir, s.overwrite_output_dir || !s.do_train || goes_on ||
                                        is_unfinished(s.output_dir));
-  // What has ended stays whole until there is something to train.
+  // Do not mark a finished run's folder as unfinished before there is something to train.
   if (s.do_train && !(goes_on && holds_finished_run(s.output_dir))) mark_unfinished(s.output_dir);
   return checkpoint;
 }
 
-// Two runs that write to the same folder would mix their checkpoints. Locked before anything is
-// read there, too.
+// Two runs in one folder would mix their checkpoints. Lock before reading anything there.
 std::vector<FolderLock> lock_folders(const Settings& s) {
   std::vector<FolderLock> locks;
   if (!s.output_dir.empty()) locks.emplace_back(s.output_dir);
@@ -67,9 +66,9 @@ std::vector<FolderLock> lock_folders(const Settings& s) {
   return locks;
 }
 
-// First what costs nothing and may fail, then reading and tokenising.
+// First quick checks that may fail, then reading and tokenising.
 Prepared prepare_first(Settings& settings, Place& place) {
-  // From the data's columns. The other ranks have no files and get the task by share_text().
+  // Rank 0 reads the task from the data's columns. share_text() sends it to the other ranks.
   if (settings.task == "auto") set_task(settings, data_task(settings));
   for (const std::string& notice : settings.notices) log_notice(notice);
   place.locks = lock_folders(settings);
@@ -86,15 +85,14 @@ Prepared prepare_first(Settings& settings, Place& place) {
       check_best_metric(settings, prepared.config, prepared.evaluation.front());
     }
   } catch (const Error&) {
-    tell();  // it may be the cause
+    tell();  // a notice may explain the error
     throw;
   }
   tell();
   return prepared;
 }
 
-// report.html holds what its reader needs to compare two runs: machine, kernels and the model's
-// size.
+// report.html holds the facts that readers need to compare runs: machine, kernels and model size.
 std::string report_of(const Run& run) {
   const ModelConfig& c = run.prepared.config;
   Report report = run_report(run.settings, run.results);
@@ -120,7 +118,7 @@ void finish(Run& run) {
   const Settings& s = run.settings;
   if (s.output_dir.empty()) return;
   run.results.write();
-  // A run that found nothing to train leaves model and report as they are.
+  // If there was nothing to train, keep the model and report in the folder.
   if (s.do_train && !run.was_finished) {
     run.save_model_to(s.output_dir);
     write_file_atomically(run.output("report.html"), report_of(run));
@@ -132,8 +130,8 @@ void finish(Run& run) {
   mark_finished(s.output_dir);
 }
 
-// --bf16_full_eval, while it lives: the weights are rounded, and the products, too. Afterwards the
-// model is what it was: save_model_to() writes the exact parameters.
+// Applies --bf16_full_eval during its lifetime: rounds the weights and the products. Afterwards the
+// model is exact again: save_model_to() writes the exact parameters.
 class RoundedEvaluation {
  public:
   explicit RoundedEvaluation(Run& run) : run_(run) {
@@ -159,11 +157,11 @@ class RoundedEvaluation {
 }  // namespace
 
 int run_job(Settings settings, Ranks& group) {
-  // Before any thread multiplies.
+  // Must run before any thread multiplies.
   prepare_gemm();
   Prepared prepared;
   Place place;
-  // The others wait in share_text() meanwhile; a failure of rank 0 ends that wait (Ranks::abort).
+  // The other ranks wait in share_text(). If rank 0 fails, Ranks::abort ends their wait.
   if (group.rank() == 0) prepared = prepare_first(settings, place);
   share_text(group, settings.task);
   if (group.rank() != 0) set_task(settings, settings.task);
@@ -178,14 +176,14 @@ int run_job(Settings settings, Ranks& group) {
     run.results.start(run.settings, {});
   }
   if (status == 0) {
-    // Only what comes after training: evaluations during it use --bf16's precision.
+    // Only for evaluations after training. Those during training use --bf16's precision.
     const RoundedEvaluation rounded(run);
     if (settings.do_eval) run.evaluate();
     if (settings.do_predict) run.predict();
   }
-  // A run that a signal has ended stays marked as unfinished: the same command goes on with it.
+  // If a signal ended the run, it stays marked as unfinished: the same command resumes it.
   if (status == 0 && run.first()) finish(run);
-  group.barrier(kEndTag);  // nobody leaves while rank 0 may still fail to write
+  group.barrier(kEndTag);  // no rank leaves while rank 0 may still fail to write
   return status;
 }
 

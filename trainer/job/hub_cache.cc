@@ -23,7 +23,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// As huggingface_hub reads folders from variables. A Dockerfile's ENV keeps the "~".
+// Expands "~" as huggingface_hub does. A Dockerfile's ENV keeps it.
 std::string folder_in(const char* name) {
   const std::string folder = variable(name);
   return folder.starts_with("~/") ? variable("HOME") + folder.substr(1) : folder;
@@ -52,7 +52,7 @@ std::string folder_of(const std::string& cache, const std::string& name) {
   return folder;
 }
 
-// A revision that is no branch or tag there is the commit itself.
+// A revision that is not a branch or tag in the cache is a commit.
 std::string snapshot_of(const std::string& folder, const std::string& revision) {
   std::string commit;
   std::ifstream ref(folder + "/refs/" + revision);
@@ -82,7 +82,7 @@ std::string hub_cache_folder() {
 
 std::string find_model(const HubModel& model, bool (*has_weights)(const std::string& folder)) {
   std::error_code unreadable;
-  // A folder that cannot be entered is there: the reader of config.json says why it fails.
+  // A folder without search permission counts as present: reading config.json reports the cause.
   const fs::file_status status = fs::status(model.name, unreadable);
   if (status.type() != fs::file_type::not_found) return model.name;
   if (!is_name_of_hub(model.name)) {

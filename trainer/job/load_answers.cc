@@ -1,4 +1,4 @@
-// Reads SQuAD's files and cuts them into windows. It does not judge answers (data/squad_answers.h).
+// Reads SQuAD files and cuts them into windows. data/squad_answers.h scores the answers.
 #include <fmt/format.h>
 
 #include <utility>
@@ -15,7 +15,7 @@ Questioned prepare_set(const Settings& s, const Prepared& prepared, const std::s
   set.questions = read_squad(file, limit);
   set.features = evaluation_features(set.questions, *prepared.tokenizer, prepared.length,
                                      s.doc_stride, default_threads());
-  // Windows are kept once: they travel to the other ranks, the rest of the features does not.
+  // Move the windows out: only they are broadcast, not the other features.
   set.examples = std::exchange(set.features.windows, {});
   return set;
 }
@@ -23,7 +23,7 @@ Questioned prepare_set(const Settings& s, const Prepared& prepared, const std::s
 }  // namespace
 
 void prepare_answers(const Settings& s, Prepared& prepared) {
-  prepared.config.labels.clear();  // of a classifier that the folder may hold
+  prepared.config.labels.clear();  // labels of a classifier that was in the folder
   if (s.do_train) {
     const std::vector<SquadExample> questions = read_squad(s.train_file, s.max_train_samples);
     prepared.training_questions = static_cast<std::int64_t>(questions.size());
@@ -36,7 +36,7 @@ void prepare_answers(const Settings& s, Prepared& prepared) {
     SquadFeatures features = training_features(questions, *prepared.tokenizer, prepared.length,
                                                s.doc_stride, default_threads());
     const std::int64_t windows = features.windows.size();
-    // run_qa.py cuts twice: the questions first, then the windows that they give.
+    // run_qa.py applies the limit twice: first to questions, then to their windows.
     if (s.max_train_samples > 0) keep_first_windows(features, s.max_train_samples);
     prepared.train = std::move(features.windows);
     if (prepared.train.size() < windows) {

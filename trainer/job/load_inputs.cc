@@ -1,4 +1,4 @@
-// What all tasks have in common: model, tokenizer, lengths and weights. load_texts.cc and
+// The inputs that all tasks need: model, tokenizer, lengths and weights. load_texts.cc and
 // load_answers.cc read the data sets.
 #include "trainer/job/load_inputs.h"
 
@@ -16,7 +16,7 @@
 namespace dtl::trainer {
 namespace {
 
-// Neither limit is an error: longer texts are cut in any case, and the user is told at which
+// Exceeding either limit is not an error: longer texts are truncated anyway. A notice tells the
 // length.
 int usable_length(const Settings& s, const ModelConfig& config, const Tokenizer& tokenizer,
                   std::vector<std::string>& notices) {
@@ -79,7 +79,7 @@ void prepare(const Settings& settings, Prepared& prepared) {
   config = read_model_config(s.model);
   prepared.tokenizer = Tokenizer::load(s.model);
   const Tokenizer& tokenizer = *prepared.tokenizer;
-  // Its ids would lie behind the end of the embeddings. Fewer tokens than rows are usual.
+  // Larger ids would lie outside the embeddings. Fewer tokens than rows are common.
   if (tokenizer.vocabulary_size() > config.vocab_size) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the vocabulary", s.model),
                 fmt::format("it has {} tokens, the model's vocab_size is {}",
@@ -94,7 +94,7 @@ void prepare(const Settings& settings, Prepared& prepared) {
   } else {
     prepare_classification(s, prepared);
   }
-  // After the data: only they say whether there are pairs. Before the weights, which take longest.
+  // After the data, which decides whether there are pairs. Before the weights, which take longest.
   check_types(s, prepared);
   load_weights(s, prepared);
 }

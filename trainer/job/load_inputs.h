@@ -1,6 +1,6 @@
 #pragma once
-// What a run starts from. Rank 0 makes it from files and hands it to the others through the
-// library, so only rank 0's host needs the files.
+// The inputs of a run. Rank 0 reads them from files and broadcasts them, so only rank 0's host
+// needs the files.
 
 #include <cstdint>
 #include <optional>
@@ -16,36 +16,36 @@
 
 namespace dtl::trainer {
 
-// A data set to evaluate or to predict for; mnli has two of each.
+// A data set for evaluation or prediction; mnli has two of each.
 struct Questioned {
   Examples examples;  // question answering: windows
 
   // Rank 0 only.
   std::string suffix;                   // "", or "-mm"
-  std::vector<int> lines;               // of the file, where each example of a classifier begins
+  std::vector<int> lines;               // the line where each of a classifier's examples begins
   std::vector<SquadExample> questions;  // question answering
-  SquadFeatures features;               // without its windows, which are `examples`
+  SquadFeatures features;               // without windows: `examples` has them
 };
 
 struct Prepared {
   ModelConfig config;
-  int length = 0;  // tokens of an example at most
-  Examples train;  // empty where the settings ask for none, as the two below
+  int length = 0;  // maximum length of an example, in tokens
+  Examples train;  // empty if not requested; so are the next two
   std::vector<Questioned> evaluation, test;
   std::vector<float> parameters;  // of layout_parameters(config)
 
   // Rank 0 only.
   std::optional<Tokenizer> tokenizer;
-  std::vector<std::string> data_sets;   // for the user, a line about each
+  std::vector<std::string> data_sets;   // one line about each, for the user
   std::vector<std::string> notices;     // for the user
-  std::int64_t training_questions = 0;  // question answering: examples that windows were made of
+  std::int64_t training_questions = 0;  // question answering: questions, before they became windows
 };
 
-// Reads and tokenises; settings.task is known. Throws Error(kBadInput) naming the file; what there
-// was to tell the user until then is in `prepared`.
+// Reads and tokenises; settings.task is known. Throws Error(kBadInput) naming the file. `prepared`
+// then holds the notices so far.
 void prepare(const Settings& settings, Prepared& prepared);
 
-// On rank 0 `prepared` is read, on the others it is filled.
+// Rank 0 sends `prepared`; the other ranks receive it.
 void share(Ranks& group, Prepared& prepared);
 
 }  // namespace dtl::trainer

@@ -1,6 +1,5 @@
-// Reads labelled texts and makes the labels of data and model fit each other. Labels are matched by
-// name; a number or a place counts only where names cannot help, and a notice says so. Tokens are
-// not looked at here.
+// Reads labelled texts and matches the labels of data and model by name. It uses numbers or order
+// only if names do not help, and a notice says so. It does not tokenise.
 #include "trainer/job/load_texts.h"
 
 #include <fmt/format.h>
@@ -26,7 +25,7 @@ struct Texts {
   std::vector<std::string> evaluation_suffixes, test_suffixes;
 };
 
-// LABEL_0, LABEL_1, ..: names that nobody chose.
+// LABEL_0, LABEL_1, ..: default names.
 bool is_generic(const std::vector<std::string>& labels) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] != fmt::format("LABEL_{}", i)) return false;
@@ -36,10 +35,10 @@ bool is_generic(const std::vector<std::string>& labels) {
 
 using Names = std::map<std::string, std::string>;  // from the data's label to the model's
 
-// Matches the data's labels to the model's, ignoring case. Nothing if one has no match or two.
+// Matches the data's labels to the model's, ignoring case. Nothing if a label has no match or two.
 std::optional<Names> match_ignoring_case(const std::vector<std::string>& model,
                                          const std::vector<std::string>& data) {
-  // Two labels that differ only in case leave the map smaller than the model: then case matters.
+  // Labels that differ only in case make the map smaller than the model: then case matters.
   Names by_lower_case, names;
   for (const std::string& label : model) by_lower_case[to_lower(label)] = label;
   if (by_lower_case.size() != model.size()) return std::nullopt;
@@ -67,19 +66,19 @@ void rename_labels(Texts& texts, const Names& names) {
   }
 }
 
-// The labels of a model that is trained: its own, if the data has the same ones (ignoring case).
-// Otherwise the data's, and a notice if they replace names that somebody chose.
+// Labels for a model in training: its own if the data has the same (ignoring case). Otherwise the
+// data's, with a notice if they replace names that are not defaults.
 std::vector<std::string> labels_to_learn(const std::vector<std::string>& model, Texts& texts,
                                          std::vector<std::string>& notices) {
   const std::string& path = texts.train.front().path;
   const std::vector<std::string> data = label_names(texts.train.front());
-  // The model's order stays: its ids may be what somebody else's program expects.
+  // Keep the model's order: other programs may rely on its ids.
   if (std::is_permutation(model.begin(), model.end(), data.begin(), data.end())) return model;
   if (is_generic(model)) return data;
   const auto names = match_ignoring_case(model, data);
   std::set<std::string> matched;
   for (const auto& [from, to] : names.value_or(Names{})) matched.insert(to);
-  // One to one or not at all: 'Yes' and 'yes' of the data once became one label 'yes' of the model.
+  // All or none: matching both 'Yes' and 'yes' of the data to 'yes' of the model would merge them.
   if (model.size() == data.size() && matched.size() == model.size()) {
     rename_labels(texts, *names);
     return model;
@@ -95,12 +94,12 @@ std::vector<std::string> labels_to_learn(const std::vector<std::string>& model, 
 }
 
 // Matches the task's labels to the model's by name, ignoring case, and keeps the model's order. If
-// the model has as many labels with other names, they are the task's in the task's order.
+// the model has as many labels with other names, uses the task's labels in the task's order.
 void take_task_labels(const GlueTask& task, Texts& texts, ModelConfig& config,
                       std::vector<std::string>& notices) {
   const std::vector<std::string>& model = config.labels;
   const bool regression = task.problem == Problem::kRegression;
-  // No names to match: the task's labels, in the task's order.
+  // No names to match: use the task's labels, in the task's order.
   if (regression || model.size() != task.labels.size() || is_generic(model)) {
     config.labels = task.labels;
     return;
@@ -120,14 +119,14 @@ std::string file_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
-// --train_file and its like replace the files of GLUE's folder.
+// --train_file and similar options replace files of the GLUE folder.
 Texts read_glue_texts(const Settings& s, const GlueTask& task, std::vector<std::string>& notices) {
   Texts texts;
   const auto read = [&](Split split, const std::string& given, std::int64_t limit,
                         std::vector<TextDataset>& sets, std::vector<std::string>& suffixes) {
     std::vector<GlueFile> files{{given, ""}};
     if (given.empty()) files = find_glue_files(task, s.data_dir, split);
-    // mrpc may lie there under the names that Microsoft published (data/tasks.h).
+    // mrpc may be there under Microsoft's file names (data/tasks.h).
     if (given.empty() && files != glue_files(task, s.data_dir, split)) {
       notices.push_back(fmt::format("--data_dir {}: there is no {}: reading {}", s.data_dir,
                                     file_name(glue_files(task, s.data_dir, split)[0].path),
@@ -160,14 +159,14 @@ DatasetOptions dataset_options(const Settings& s, Problem problem) {
   return options;
 }
 
-// What the options say. The data may still say otherwise: see has_float_labels().
+// The problem according to the options. has_float_labels() may still change it to regression.
 Problem problem_of(const Settings& s) {
   if (s.do_regression) return Problem::kRegression;
   return s.label_delimiter.empty() ? Problem::kSingleLabel : Problem::kMultiLabel;
 }
 
-// The columns of training (config.json keeps them), unless the user names others. An evaluation of
-// a saved model finds its columns without being told.
+// Reads the columns of training (from config.json), unless the user names others. So an evaluation
+// of a saved model finds its columns.
 void use_columns(const TextColumns& trained, DatasetOptions& options, const Settings& s) {
   if (trained.first.empty()) return;
   if (s.label_column_name.empty() && !trained.label.empty()) options.label_column = trained.label;
@@ -184,7 +183,7 @@ Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::
   Texts texts;
   DatasetOptions options = dataset_options(s, problem_of(s));
   if (!s.do_train) use_columns(config.columns, options, s);
-  // A saved model knows its problem; an option for another one still wins.
+  // A saved model knows its problem. An option overrides it.
   if (!s.do_train && options.problem == Problem::kSingleLabel) options.problem = config.problem;
   if (s.do_train) {
     options.limit = s.max_train_samples;
@@ -192,10 +191,10 @@ Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::
     if (options.problem == Problem::kSingleLabel && has_float_labels(texts.train.front())) {
       notices.push_back(float_labels_notice(s.train_file));
       options.problem = Problem::kRegression;
-      // Read again: only now are labels parsed as numbers.
+      // Read again, because labels must now be parsed as numbers.
       texts.train.front() = read_dataset(s.train_file, options);
     }
-    // Evaluation and test files are read by the columns of training, whatever else they have.
+    // Evaluation and test files use the training columns; other columns are ignored.
     use_columns(texts.train.front().columns, options, s);
   }
   if (s.do_eval) {
@@ -205,7 +204,7 @@ Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::
   }
   if (s.do_predict) {
     options.limit = s.max_predict_samples;
-    // Files to predict for may have a column of labels; nobody looks at it.
+    // Files for prediction may have a column of labels; ignore it.
     options.labelled = false;
     texts.test.push_back(read_dataset(s.test_file, options));
     texts.test_suffixes.emplace_back();
@@ -213,7 +212,7 @@ Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::
   return texts;
 }
 
-// The label that each name means, if all are numbers of labels; else nothing.
+// The label number that each name means, if all names are valid label numbers; else nothing.
 std::optional<std::map<std::string, std::size_t>> label_numbers(
     const std::vector<std::string>& names, std::size_t labels) {
   std::map<std::string, std::size_t> numbers;
@@ -226,8 +225,8 @@ std::optional<std::map<std::string, std::size_t>> label_numbers(
   return numbers;
 }
 
-// pandas writes a column of whole numbers as 1.0, 0.0 where a cell is empty somewhere. No model has
-// such labels: they count as the whole numbers that they are.
+// pandas writes a column of whole numbers as 1.0, 0.0 if some cell is empty. Unless the model has
+// such a label, read these as whole numbers.
 void write_whole_numbers(TextDataset& data, const ModelConfig& config,
                          std::vector<std::string>& notices) {
   Names whole;
@@ -249,8 +248,8 @@ void write_whole_numbers(TextDataset& data, const ModelConfig& config,
                   data.path, whole.begin()->first, whole.begin()->second));
 }
 
-// A model's labels may have names that nobody chose, and data numbers in their place; the data to
-// evaluate on need not have all of them.
+// Matches labels for an evaluation. The model may have default names, and the data numbers instead.
+// The data need not contain all labels.
 void match_labels(Texts& texts, ModelConfig& config, std::vector<std::string>& notices) {
   TextDataset& data = texts.evaluation.front();
   if (config.problem == Problem::kSingleLabel) write_whole_numbers(data, config, notices);
@@ -258,7 +257,7 @@ void match_labels(Texts& texts, ModelConfig& config, std::vector<std::string>& n
   const auto numbers = label_numbers(names, config.labels.size());
   if (is_generic(config.labels)) {
     if (names.size() == config.labels.size()) config.labels = names;
-    // Numbers name all of the model's labels, even those that do not occur in this file.
+    // Numbers stand for all of the model's labels, including those that this file lacks.
     for (std::size_t i = 0; numbers && i < config.labels.size(); ++i) {
       config.labels[i] = std::to_string(i);
     }
@@ -287,7 +286,7 @@ void choose_labels(const Settings& s, Texts& texts, ModelConfig& config,
   if (s.do_train) {
     config.labels = labels_to_learn(config.labels, texts, notices);
   } else {
-    // What transformers takes a folder for that does not say.
+    // The labels that transformers assumes for a folder without any.
     if (config.labels.empty()) config.labels = {"LABEL_0", "LABEL_1"};
     if (s.do_eval) match_labels(texts, config, notices);
   }
@@ -298,14 +297,14 @@ void choose_labels(const Settings& s, Texts& texts, ModelConfig& config,
   }
 }
 
-// In config.json the problem is that of the data which the model was trained on.
+// The problem for config.json: the one that the training data has.
 Problem problem_in(const Settings& s, const Texts& texts, Problem otherwise) {
   if (s.do_train) return texts.train.front().problem;
   return s.do_eval ? texts.evaluation.front().problem : otherwise;
 }
 
-// A line about each data set, in the order of training, evaluation and prediction; and what may be
-// wrong in them.
+// One line about each data set, in the order training, evaluation, prediction. Adds possible faults
+// in them to the notices.
 std::vector<std::string> summaries(const Texts& texts, std::vector<std::string>& notices) {
   std::vector<std::string> lines;
   for (const auto* sets : {&texts.train, &texts.evaluation, &texts.test}) {
@@ -313,7 +312,7 @@ std::vector<std::string> summaries(const Texts& texts, std::vector<std::string>&
       lines.push_back(summary(set));
       for (const std::string& doubt : doubts(set)) {
         const bool said = std::find(notices.begin(), notices.end(), doubt) != notices.end();
-        if (!said) notices.push_back(doubt);  // a file may be read for two purposes
+        if (!said) notices.push_back(doubt);  // the same file may be read twice
       }
     }
   }
@@ -340,8 +339,7 @@ void prepare_classification(const Settings& s, Prepared& prepared) {
     config.problem = task.problem;
     take_task_labels(task, texts, config, prepared.notices);
   }
-  // Takes the next line of the summary with each data set: the order of calls is that of
-  // summaries().
+  // Each call takes the next summary line, so calls must follow the order of summaries().
   auto encode = [&, line = lines.cbegin()](const TextDataset& dataset) mutable {
     Examples examples = encode_dataset(dataset, *prepared.tokenizer, config.labels, prepared.length,
                                        default_threads());

@@ -1,11 +1,11 @@
 #pragma once
-// The data sets of a run, by its task: part of prepare(). Rank 0's business.
+// Loads the data sets of a run for its task: part of prepare(). Only rank 0 uses it.
 
 #include "trainer/job/load_inputs.h"
 
 namespace dtl::trainer {
 
-// Labelled texts, or GLUE's files. Enters examples, and labels and problem of prepared.config.
+// Loads labelled texts or GLUE files. Sets examples, and labels and problem of prepared.config.
 void prepare_classification(const Settings& settings, Prepared& prepared);
 
 // Questions with contexts.

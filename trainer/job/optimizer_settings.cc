@@ -1,5 +1,4 @@
-// Translates; it decides nothing. Names were checked by parse_settings(), so that the look-ups here
-// cannot fail.
+// Only translates. parse_settings() has checked the names, so the look-ups here cannot fail.
 #include "trainer/job/optimizer_settings.h"
 
 #include "trainer/settings/optim_args.h"
@@ -19,7 +18,7 @@ ScheduleShape schedule_shape(const Settings& s) {
   shape.first_rate = options.warmup_rate;
   shape.decay_steps = options.num_decay_steps;
   shape.stable_steps = options.num_stable_steps;
-  shape.warmup_curve = *curve_named(options.warmup_type);  // ones that the settings allow
+  shape.warmup_curve = *curve_named(options.warmup_type);  // valid names only
   shape.decay_curve = *curve_named(options.decay_type);
   return shape;
 }
@@ -42,7 +41,7 @@ OptimizerSettings optimizer_settings(const Settings& s, std::int64_t total_steps
   // As in transformers, a --warmup_steps below 1 is a share of all steps.
   if (s.warmup_steps < 1) o.warmup_share = s.warmup_steps > 0 ? s.warmup_steps : s.warmup_ratio;
   o.warmup_steps = resolve_warmup(s, total_steps);
-  o.schedule = *schedule_named(s.scheduler);  // one that the settings allow
+  o.schedule = *schedule_named(s.scheduler);  // a valid name
   o.shape = schedule_shape(s);
   o.kind = *optimizer_named(s.optimizer);
   return o;

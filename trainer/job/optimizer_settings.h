@@ -1,5 +1,5 @@
 #pragma once
-// What the options say of optimizer and learning rate, in the terms of the training itself.
+// Translates options for optimizer and learning rate into OptimizerSettings.
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace dtl::trainer {
 
-// total_steps: of the run. Throws Error(kUsage) as parse_settings() would have.
+// total_steps: of the whole run. Throws Error(kUsage) for the same faults as parse_settings().
 OptimizerSettings optimizer_settings(const Settings& settings, std::int64_t total_steps);
 
 }  // namespace dtl::trainer

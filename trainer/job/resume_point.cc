@@ -1,5 +1,5 @@
-// Decides where a run begins; reading and judging folders is checkpoint/'s work. A restart by
-// dtlaunch must go on by itself, a new command only where the user wants it.
+// Decides where a run begins; checkpoint/ reads and checks the folders. A restart by dtlaunch must
+// resume by itself; a new command resumes only as the user asks.
 #include "trainer/job/resume_point.h"
 
 #include <fmt/format.h>
@@ -27,10 +27,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxLogBytes = std::size_t{1} << 30;  // a row of the log has 200
+constexpr std::size_t kMaxLogBytes = std::size_t{1} << 30;  // a log row has 200 bytes
 
-// Rows of the log and the best metric so far, from trainer_state.json. Copies of a model may lack
-// it.
+// Restores the log's rows and the best metric from trainer_state.json. Copies of a model may lack
+// that file.
 std::optional<Results::Restored> restore_log(Run& run, const std::string& folder) {
   const std::string path = fs::path(folder) / "trainer_state.json";
   if (!fs::exists(path)) return std::nullopt;
@@ -38,9 +38,9 @@ std::optional<Results::Restored> restore_log(Run& run, const std::string& folder
                              run.settings.metric_for_best_model, path);
 }
 
-// The log of the run that wrote this checkpoint and has ended since, there or later. A checkpoint
-// that the user has chosen counts as the end only where the run ended at that very step: otherwise
-// the steps behind it are to be trained again.
+// The log of the run that wrote this checkpoint, if that run ended at this step or later. For a
+// checkpoint that the user named, the run must have ended at exactly this step: otherwise the later
+// steps must be trained again.
 std::optional<Results::Restored> restore_end(Run& run, std::int64_t step) {
   const Settings& s = run.settings;
   if (!holds_finished_run(s.output_dir)) return std::nullopt;
@@ -53,8 +53,8 @@ std::optional<Results::Restored> restore_end(Run& run, std::int64_t step) {
   return fits ? end : std::nullopt;
 }
 
-// Nothing is left to train: what the run ended with may be younger than its last checkpoint, and is
-// the best model where that was asked for.
+// Nothing is left to train. Loads the final model: it may be newer than the last checkpoint, or the
+// best model with --load_best_model_at_end.
 void take_end(const Run& run, std::int64_t step, ResumePoint& point) {
   const std::string& output = run.settings.output_dir;
   point.finished = true;
@@ -75,7 +75,7 @@ void say_if_longer(const OptimizerSettings& before, const OptimizerSettings& now
 }
 
 [[noreturn]] void refuse(const std::string& wish, const Obstacle& obstacle) {
-  // A next step that works: another checkpoint, or a new run.
+  // Suggest something that works: another checkpoint, or a new run.
   const auto near = sound_checkpoint_near(wish);
   throw Error(Exit::kBadInput, fmt::format("{}: cannot resume", wish),
               obstacle.damaged ? "it is damaged: " + obstacle.reason : obstacle.reason,
@@ -83,13 +83,12 @@ void say_if_longer(const OptimizerSettings& before, const OptimizerSettings& now
                    : "--resume_from_checkpoint false --overwrite_output_dir");
 }
 
-// After a restart by dtlaunch: the last one that this job has written, whatever the command line
-// says about others.
+// After a restart by dtlaunch: the last checkpoint of this job, whatever the options say.
 std::optional<std::string> own_checkpoint(const std::string& output) {
   const char* restarts = std::getenv("TORCHELASTIC_RESTART_COUNT");
   // dtlaunch sets it to 0 for the first start.
   if (restarts == nullptr || parse_integer(restarts, 1, INT64_MAX) == std::nullopt) return {};
-  // Checkpoints from before the job's begin belong to an earlier run.
+  // Older checkpoints belong to an earlier run.
   const auto began = marked_by_this_job(output);
   if (!began) return {};
   std::vector<std::string> passed;
@@ -109,8 +108,8 @@ std::string checkpoint_to_resume(const Settings& s) {
     if (const auto obstacle = find_obstacle(wish)) refuse(wish, *obstacle);
     return wish;
   }
-  // The order of these lines is the order of who decides: a restart, "false", a folder by name,
-  // then what lies in the output folder.
+  // The order of these lines is the precedence: a restart, "false", a named folder, then the output
+  // folder.
   if (wish.empty() && s.overwrite_output_dir) return "";
   std::vector<std::string> passed;
   const auto last = last_sound_checkpoint(s.output_dir, passed);
@@ -147,7 +146,7 @@ ResumePoint find_resume_point(Run& run, const RunIdentity& identity, const RunPo
   if (log && policy.is_over(log->step, log->best)) {
     take_end(run, log->step, point);
   } else {
-    // The end's log may know more steps than the checkpoint; the run goes on with the checkpoint's.
+    // The finished run's log may include steps after the checkpoint. Then use the checkpoint's log.
     if (!log || log->step != step) log = restore_log(run, folder);
     say(fmt::format("  Continuing from {}, after step {}", folder, step));
     say_if_longer(read_run_identity(folder).optimizer, identity.optimizer, step);

@@ -1,7 +1,6 @@
 #pragma once
-// ResumePoint: where a run's training begins: at its model, at a checkpoint, or at the end of a
-// finished run, which leaves nothing to train. Rank 0's business; failures are Errors that name the
-// folder.
+// ResumePoint: where training begins: at the initial model, at a checkpoint, or at the end of a
+// finished run, which leaves nothing to train. Only rank 0 uses it. Errors name the folder.
 
 #include <cstdint>
 #include <optional>
@@ -13,29 +12,29 @@
 
 namespace dtl::trainer {
 
-// The checkpoint to go on from, empty for none; what is passed over is said. Throws for one that
-// was asked for and that nothing can go on from, with what to ask for instead.
+// The checkpoint to resume from, or empty. Prints a notice for each checkpoint that it skips. If a
+// requested checkpoint is not usable, throws an Error that suggests another one.
 std::string checkpoint_to_resume(const Settings& settings);
 
 struct ResumePoint {
-  bool resumes = false;   // else the rest says nothing
-  bool finished = false;  // the output folder has this training's end, its model and its records
+  bool resumes = false;   // if false, ignore the rest
+  bool finished = false;  // the output folder has this training's final model and records
   TrainingState state;
   RunPolicy::Memory memory;
   std::int64_t tokens = 0;           // of all steps so far
-  std::optional<TrainingCost> cost;  // the same, where it is known
+  std::optional<TrainingCost> cost;  // for all steps so far, if known
 };
 
-// Call before the first step. Removes half-written checkpoints of killed runs from the output
-// folder, if there is one. If the run begins anew, renames the checkpoints of an earlier run and
-// prints a line: otherwise this run would resume from them after an interrupt.
+// Call before the first step. Removes partial checkpoints of killed runs from the output folder, if
+// there is one. If the run begins anew, renames an earlier run's checkpoints and prints a line:
+// otherwise this run would resume from them after an interrupt.
 void tidy_output(const Run& run);
 
-// From run.checkpoint. Takes the log of what it goes on with into run.results.
+// Reads run.checkpoint. Restores that run's log into run.results.
 ResumePoint find_resume_point(Run& run, const RunIdentity& identity, const RunPolicy& policy);
 
-// For a run that does not train: run.last becomes the step that the model of the output folder is
-// at, where it is this model that is evaluated.
+// For a run without training: sets run.last to the step of the output folder's model, if the run
+// evaluates that model.
 void take_position(Run& run);
 
 }  // namespace dtl::trainer

@@ -1,5 +1,5 @@
-// The parts that live as long as the run, in the order in which they must begin. Everything that
-// speaks or writes asks first().
+// The parts that live as long as the run, in construction order. Code that prints or writes checks
+// first() before.
 #include "trainer/job/run_context.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What an option for bfloat16 says.
+// The precision that an option for bfloat16 selects.
 Precision precision_of(const std::string& option, const std::string& value) {
   if (value == "emulate") return Precision::kBf16Emulated;
   if (value != "true") return Precision::kFloat32;
@@ -45,8 +45,8 @@ std::string metrics_line(const std::string& prefix, const std::string& suffix,
   return line;
 }
 
-// Seconds, as dtlaunch writes them. A text that is none of that counts as no grace: a launcher of
-// another kind may use the name.
+// Parses seconds, as dtlaunch writes them. Ignores other text: another launcher may use this
+// variable name.
 std::optional<std::chrono::milliseconds> parse_grace(const char* text) {
   char* rest = nullptr;
   const double seconds = text != nullptr ? std::strtod(text, &rest) : -1;
@@ -61,7 +61,7 @@ std::optional<std::chrono::milliseconds> grace_of_launcher() {
 
 std::unique_ptr<CheckpointWriter> make_writer(const Settings& s, const ModelConfig& config) {
   if (!s.do_train || s.output_dir.empty()) return nullptr;
-  // Its room for a copy depends on the optimizer's kind, not on the number of steps: hence 0.
+  // The copy's size depends on the kind of optimizer, not on the number of steps: so pass 0.
   return std::make_unique<CheckpointWriter>(s.output_dir, config, grace_of_launcher(),
                                             optimizer_settings(s, /*total_steps=*/0));
 }
@@ -73,7 +73,7 @@ std::string event_folder(const Settings& s) {
 
 }  // namespace
 
-// dtagent writes the file when it tells the ranks to end; DTLAUNCH_GRACE holds the usual grace.
+// dtagent writes the file when it tells the ranks to end. DTLAUNCH_GRACE holds the default grace.
 std::optional<std::chrono::milliseconds> told_grace() {
   const char* path = std::getenv("DTLAUNCH_GRACE_FILE");
   std::ifstream file(path != nullptr ? path : "");
@@ -87,7 +87,7 @@ Run::Run(const Settings& given, Ranks& ranks, Prepared& from)
       group(ranks),
       prepared(from),
       writer(first() ? make_writer(given, from.config) : nullptr),
-      // After the writer, whose thread must keep all CPUs of the process.
+      // Create it after the writer, whose thread must keep all CPUs of the process.
       pool(default_threads(), true),
       model(from.config, pool, loss_settings(given)),
       results(first() ? given.output_dir : "", first() ? event_folder(given) : ""),
@@ -107,9 +107,9 @@ void Run::evaluate(bool trains_on) {
       say(fmt::format("  Num examples = {}", set.examples.size()));
     }
     const Assessment done = assess(settings, set, model, parameters, group, true);
-    // Rank 0 alone: all ranks have the same logits, and one message is enough.
+    // Only rank 0 checks: all ranks have the same logits, and one message is enough.
     if (first() && !trains_on) check_logits(done.logits);
-    // For mnli the first set, "matched", decides about the best model.
+    // For mnli, the first set, "matched", selects the best model.
     if (i == 0) evaluation_metrics = done.metrics;
     if (!first()) continue;
     const std::string suffix = set.suffix.empty() ? "" : "_mm";
@@ -117,14 +117,14 @@ void Run::evaluate(bool trains_on) {
         last.step, last.epoch,
         {"eval", suffix, done.metrics, done.samples, done.batches, done.seconds});
     say(metrics_line("eval_", suffix, main_metrics(done.metrics)));
-    // Not at each evaluation of a training: the report has the curves.
+    // Not during training: the report has the curves.
     if (!trains_on && !done.classes.empty()) {
       for (const std::string& line : class_lines(prepared.config.labels, done.classes)) say(line);
     }
     if (!done.answers.empty()) write_answers("eval", set, done);
     if (i == 0 && !settings.debug_dump.empty()) dump_logits(done.logits);
   }
-  // Every rank needs them: each decides by itself about patience and the best checkpoint.
+  // Every rank needs them to decide about early stopping and the best checkpoint.
   share_metrics(group, evaluation_metrics);
 }
 
@@ -144,7 +144,7 @@ std::string Run::write_answers(const std::string& prefix, const Questioned& set,
       settings.version_2_with_negative ? null_odds_json(set.questions, done.answers) : "");
 }
 
-// No labels, so no figures but times.
+// Without labels, the only figures are times.
 void Run::predict() {
   for (const Questioned& set : prepared.test) {
     if (first()) {

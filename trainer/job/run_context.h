@@ -1,5 +1,5 @@
 #pragma once
-// Run: what the parts of a job share: training, evaluation, prediction.
+// Run: the objects that training, evaluation and prediction share.
 
 #include <chrono>
 #include <filesystem>
@@ -20,23 +20,22 @@
 
 namespace dtl::trainer {
 
-// How long a launcher that has told this rank to end lets it live, where it says so.
+// The time from the launcher's end signal until it kills this rank, if the launcher told it.
 std::optional<std::chrono::milliseconds> told_grace();
 
 struct Run {
   // Throws Error(kConfig) when this CPU lacks what --bf16 or --bf16_full_eval needs.
   Run(const Settings& settings, Ranks& group, Prepared& prepared);
 
-  bool first() const { return group.rank() == 0; }  // the rank that speaks, reads and writes
+  bool first() const { return group.rank() == 0; }  // the rank that prints, reads and writes
   std::filesystem::path output(const std::string& name) const {
     return std::filesystem::path(settings.output_dir) / name;
   }
-  // All ranks call these together; they use `parameters`. trains_on: in the midst of a training,
-  // which says itself what is wrong with its loss. Otherwise throws Error(kBadInput) where the
-  // model gives infinities or NaN.
+  // Collective: all ranks call these. They use `parameters`. With trains_on, training goes on and
+  // checks its own loss. Otherwise throws Error(kBadInput) if the model gives infinities or NaN.
   void evaluate(bool trains_on = false);
   void predict();
-  // The model with its tokenizer, rank 0 only.
+  // Saves the model with its tokenizer. Rank 0 only.
   void save_model_to(const std::filesystem::path& folder) const;
 
   Settings settings;
@@ -48,13 +47,13 @@ struct Run {
   Results results;
   RankTimes times;
   std::vector<float> parameters;
-  std::string checkpoint;         // that training goes on from; empty: none. Rank 0 only
-  StepReport last;                // of training; step 0: none
-  std::int64_t began_at = 0;      // the step that training went on from
-  bool was_finished = false;      // the output folder had this training's end already
+  std::string checkpoint;         // training resumes from it; empty: none. Rank 0 only
+  StepReport last;                // training's last step; step 0: none
+  std::int64_t began_at = 0;      // the step at which training resumed
+  bool was_finished = false;      // the output folder already had the end of this training
   MetricList evaluation_metrics;  // of the last evaluate(), on all ranks
-  Precision precision = Precision::kFloat32;      // of the training, and of evaluations during it
-  std::optional<Precision> evaluation_precision;  // --bf16_full_eval: of what comes behind it
+  Precision precision = Precision::kFloat32;      // of training, and of evaluations during it
+  std::optional<Precision> evaluation_precision;  // --bf16_full_eval: after training
 
  private:
   std::string write_answers(const std::string& prefix, const Questioned& set,

@@ -1,4 +1,4 @@
-// Logits on all ranks, figures on rank 0 alone: only it has labels' names, questions and files.
+// All ranks compute logits. Only rank 0 has labels, questions and files, and computes metrics.
 #include "trainer/job/score_dataset.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace dtl::trainer {
 namespace {
 
-// No loss: windows of evaluation have no answer positions.
+// No loss: evaluation windows have no answer positions.
 MetricList answer_metrics(const Settings& s, const Questioned& set,
                           const std::vector<QuestionAnswer>& answers) {
   std::vector<std::string> texts;
@@ -44,14 +44,14 @@ Assessment assess(const Settings& s, const Questioned& set, Model<float>& model,
   Assessment result;
   result.logits = answers ? predict_answers(model, parameters, set.examples, s.eval_batch, group)
                           : predict(model, parameters, set.examples, s.eval_batch, group);
-  // For eval_steps_per_second: all ranks' batches of one round count as one.
+  // For eval_steps_per_second: one round of batches on all ranks counts as one step.
   const std::int64_t per_step = s.eval_batch * group.size();
   result.samples = set.examples.size();
   result.batches = (result.samples + per_step - 1) / per_step;
   if (group.rank() == 0) {
     if (answers) {
-      // The windows were moved out for the broadcast (load_answers.cc); choose_answers() wants them
-      // back.
+      // load_answers.cc moved the windows out for the broadcast. Put them back for
+      // choose_answers().
       SquadFeatures features = set.features;
       features.windows = set.examples;
       result.answers = choose_answers(set.questions, features, result.logits,
@@ -74,8 +74,8 @@ Assessment assess(const Settings& s, const Questioned& set, Model<float>& model,
 void check_best_metric(const Settings& s, const ModelConfig& config, const Questioned& set) {
   if (s.metric_for_best_model.empty()) return;
   const bool answers = config.task == Task::kQuestionAnswering;
-  // What an evaluation of nothing gives has the names of all figures; those of SQuAD 2 depend on
-  // the questions.
+  // An empty evaluation gives the names of all metrics. The names for SQuAD 2 depend on the
+  // questions.
   MetricList figures;
   if (answers) {
     figures = answer_metrics(s, set, std::vector<QuestionAnswer>(set.questions.size()));
@@ -102,7 +102,7 @@ void check_best_metric(const Settings& s, const ModelConfig& config, const Quest
               near.empty() ? "dttrain --help" : "--metric_for_best_model " + one_shell_word(near));
 }
 
-// Figures of such numbers would mean nothing, and could look like those of a bad model.
+// Metrics of infinities and NaN would look like those of a bad model.
 void check_logits(const std::vector<float>& logits) {
   const auto wrong = std::count_if(logits.begin(), logits.end(),
                                    [](float value) { return !std::isfinite(value); });
@@ -115,7 +115,7 @@ void check_logits(const std::vector<float>& logits) {
 
 std::vector<std::string> class_lines(const std::vector<std::string>& labels,
                                      const std::vector<ClassCounts>& counts) {
-  constexpr std::size_t kMostShown = 20, kWidest = 30;  // lines, columns of a label
+  constexpr std::size_t kMostShown = 20, kWidest = 30;  // lines; columns of a label
   const std::size_t shown = std::min(counts.size(), kMostShown);
   std::vector<std::string> names = {"class"};
   std::size_t width = 0;

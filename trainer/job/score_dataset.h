@@ -1,6 +1,6 @@
 #pragma once
-// What a model is worth on a data set: logits of all ranks, figures by the task, and of question
-// answering the answers.
+// Scores a model on a data set: logits from all ranks, metrics for the task, and for question
+// answering also the answers.
 
 #include <cstdint>
 #include <string>
@@ -18,28 +18,28 @@ struct Assessment {
   std::int64_t samples = 0, batches = 0;
 
   // Rank 0 only.
-  MetricList metrics;                   // without a prefix; loss first, where there is one
-  std::vector<ClassCounts> classes;     // of the user's own labelled classes
+  MetricList metrics;                   // without a prefix; loss first, if there is one
+  std::vector<ClassCounts> classes;     // for classes of the user's own data
   std::vector<QuestionAnswer> answers;  // of question answering
 };
 
-// labelled: measures; a test set is only predicted for. Every rank calls.
+// Collective. labelled: compute metrics; a test set has no labels and gets predictions only.
 Assessment assess(const Settings& settings, const Questioned& set, Model<float>& model,
                   const std::vector<float>& parameters, Ranks& group, bool labelled);
 
-// Before the first step: an evaluation of `set` will give --metric_for_best_model, if one was asked
-// for. Throws Error(kUsage) with the names of those that it gives.
+// Call before the first step. Checks that an evaluation of `set` gives --metric_for_best_model, if
+// set. Throws Error(kUsage) with the available names.
 void check_best_metric(const Settings& settings, const ModelConfig& config, const Questioned& set);
 
-// A table of the classes for the screen: a head, a line for each, 20 at most.
+// A table of the classes for the screen: a heading and one line per class, 20 at most.
 std::vector<std::string> class_lines(const std::vector<std::string>& labels,
                                      const std::vector<ClassCounts>& counts);
 
-// Sums of finite weights may overflow; figures and answers made of such logits would say nothing.
-// Throws Error(kBadInput).
+// Throws Error(kBadInput) for infinities and NaN. Sums of finite weights may overflow, and metrics
+// and answers from such logits would be meaningless.
 void check_logits(const std::vector<float>& logits);
 
-// What a classifier says of each example: a label's name, a number, or names with commas.
+// A classifier's prediction for each example: a label's name, a number, or names with commas.
 std::vector<std::string> prediction_lines(const ModelConfig& config,
                                           const std::vector<float>& logits);
 

@@ -1,5 +1,5 @@
-// The vote is a sum of three numbers that travels with the step's gradients, so it costs no round
-// trip. Each rank acts on the sum alone, never on its own signal.
+// The vote is a sum of three numbers that travels with the step's gradients, so it needs no extra
+// round trip. Each rank acts on the sum, never on its own signal.
 #include "trainer/job/signal_votes.h"
 
 #include <csignal>
@@ -11,7 +11,7 @@ namespace dtl::trainer {
 namespace {
 
 constexpr std::uint64_t kStopTag = 0xFFFF0030;
-// A signal sent to all ranks reaches the last one this much later at most.
+// A signal to all ranks reaches the last one at most this much later.
 constexpr std::chrono::seconds kSameSignal{1};
 
 }  // namespace
@@ -26,7 +26,7 @@ void SignalVotes::begin() {
 SignalVotes::Asked SignalVotes::end() {
   group_.wait(work_);
   Asked asked;
-  // SIGTERM wins where ranks have received different signals.
+  // SIGTERM wins if ranks received different signals.
   asked.stop = votes_[0] > 0 ? SIGTERM : votes_[1] > 0 ? SIGINT : 0;
   asked.checkpoint = votes_[2] > 0;
   if (asked.checkpoint) {
@@ -36,8 +36,8 @@ SignalVotes::Asked SignalVotes::end() {
   return asked;
 }
 
-// dtlaunch sends a signal to every rank. A rank that gets it after the others have agreed would ask
-// for a second checkpoint; within kSameSignal it counts as the same wish.
+// dtlaunch sends a signal to every rank. A rank that receives it after the others agreed would ask
+// for a second checkpoint. So within kSameSignal it counts as the same request.
 bool SignalVotes::wants_checkpoint() {
   const int count = CheckpointSignal::count();
   const bool is_told = agreed_at_ != Clock::time_point::min();

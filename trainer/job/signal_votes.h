@@ -1,7 +1,7 @@
 #pragma once
-// SignalVotes: all ranks agree in which step they answer a signal, which may reach them in
-// different steps. Call begin() before a step and end() after it: the ranks exchange votes
-// meanwhile.
+// SignalVotes: lets all ranks respond to a signal in the same step, although it may reach them in
+// different steps. Call begin() before a step and end() after it; the ranks exchange votes during
+// the step.
 
 #include <chrono>
 
@@ -28,7 +28,7 @@ class SignalVotes {
   Ranks& group_;
   float votes_[3] = {};  // SIGTERM, SIGINT, a checkpoint; then their sums
   dt_work work_ = {};
-  int fulfilled_ = 0;  // of CheckpointSignal::count(), those with a checkpoint
+  int fulfilled_ = 0;  // value of CheckpointSignal::count() whose requests are done
   Clock::time_point agreed_at_ = Clock::time_point::min();
 };
 

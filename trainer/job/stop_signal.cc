@@ -1,4 +1,4 @@
-// Handlers only store numbers. What they mean is decided by SignalVotes, at the end of a step.
+// Handlers only store numbers. SignalVotes acts on them at the end of a step.
 #include "trainer/job/stop_signal.h"
 
 #include <atomic>
@@ -7,7 +7,7 @@
 namespace dtl::trainer {
 namespace {
 
-volatile std::sig_atomic_t signal_number = 0;  // a handler reaches nothing else than these
+volatile std::sig_atomic_t signal_number = 0;  // a handler may only touch these
 std::atomic<StopSignal::Clock::rep> signal_time{0};
 static_assert(std::atomic<StopSignal::Clock::rep>::is_always_lock_free);
 
@@ -19,8 +19,8 @@ extern "C" void count_wish(int) {
 }
 
 extern "C" void remember(int number) {
-  // Before signal_number: who sees a number must find its time. steady_clock reads clock_gettime,
-  // which POSIX allows in a handler.
+  // Set the time before signal_number: a reader that sees a number must find its time. steady_clock
+  // uses clock_gettime, which POSIX allows in a handler.
   signal_time = StopSignal::Clock::now().time_since_epoch().count();
   signal_number = number;
 }
@@ -31,8 +31,7 @@ StopSignal::StopSignal() {
   signal_number = 0;
   struct sigaction action {};
   action.sa_handler = remember;
-  // SA_RESETHAND: a second signal ends the process, for a user who will not wait for the
-  // checkpoint.
+  // SA_RESETHAND: a second signal ends the process, for users who do not wait for the checkpoint.
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
@@ -52,7 +51,7 @@ StopSignal::Clock::time_point StopSignal::received_at() {
   return Clock::time_point(Clock::duration(signal_time.load()));
 }
 
-// Never undone: a wish that comes before training starts is kept.
+// Never undone: a request before training starts is kept.
 void CheckpointSignal::listen() {
   struct sigaction action {};
   action.sa_handler = count_wish;

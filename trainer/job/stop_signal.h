@@ -1,6 +1,6 @@
 #pragma once
-// StopSignal: while it lives, the first SIGTERM or SIGINT is remembered instead of ending the
-// process; the second does what it would have done. One at a time.
+// StopSignal: during its lifetime, the first SIGTERM or SIGINT is stored instead of ending the
+// process. The second has its usual effect. At most one object at a time.
 
 #include <chrono>
 
@@ -16,14 +16,14 @@ class StopSignal {
   using Clock = std::chrono::steady_clock;
 
   static int received();                   // the signal's number, or 0
-  static Clock::time_point received_at();  // now, if there was none
+  static Clock::time_point received_at();  // now, if none was received
 };
 
-// SIGUSR1 and SIGUSR2 ask for a checkpoint, after which the training goes on.
+// SIGUSR1 and SIGUSR2 request a checkpoint; training then continues.
 class CheckpointSignal {
  public:
-  static void listen();  // from here on they do not end the process
-  static int count();    // how many have come
+  static void listen();  // from now on the signals do not end the process
+  static int count();    // how many were received
 };
 
 }  // namespace dtl::trainer

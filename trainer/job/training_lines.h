@@ -1,5 +1,5 @@
 #pragma once
-// The lines that a training prints before its first step, in the words of Hugging Face's trainer.
+// The lines that training prints before its first step, worded as in Hugging Face's trainer.
 
 #include "trainer/job/run_context.h"
 #include "trainer/step/trainer.h"

@@ -1,6 +1,6 @@
-// Drives Trainer through a run: what happens between two steps. RunPolicy says when,
-// CheckpointWriter writes, Results records. All ranks go through the same branches; what only rank
-// 0 may do asks first().
+// Drives Trainer through a run and does the work between two steps. RunPolicy decides when,
+// CheckpointWriter writes, Results records. All ranks take the same branches; actions of rank 0
+// only check first().
 #include "trainer/job/training_loop.h"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kResumeTag = 0xFFFF0031, kBestTag = 0xFFFF0032;
 
-// A job whose number of ranks changes keeps the batch of its begin, and with it what it computes.
+// If the number of ranks changes during a job, the global batch stays, so results do too.
 std::int64_t ranks_of_batch(const Ranks& group) {
   constexpr const char* kVariable = "DTLAUNCH_FIRST_WORLD_SIZE";
   const char* first = std::getenv(kVariable);
@@ -57,12 +57,12 @@ TrainSettings train_settings(const Run& run) {
   TrainSettings t;
   t.accumulation = s.accumulation;
   t.drop_last = s.drop_last;
-  // --per_device_train_batch_size counts for each rank, as with transformers.
+  // As in transformers, --per_device_train_batch_size is per rank.
   t.global_batch = s.global_batch > 0 ? s.global_batch
                                       : s.train_batch * ranks_of_batch(run.group) * s.accumulation;
   t.seed = static_cast<std::uint64_t>(s.seed);
   if (s.data_seed >= 0) t.data_seed = static_cast<std::uint64_t>(s.data_seed);
-  t.gradient_wire = *gradient_wire_named(s.gradient_wire);  // one that the settings allow
+  t.gradient_wire = *gradient_wire_named(s.gradient_wire);  // a valid name
   if (s.qa_loss == "padded" && run.prepared.config.task == Task::kQuestionAnswering) {
     t.padding = {run.prepared.length, run.prepared.config.pad_token_id};
   }
@@ -73,7 +73,7 @@ TrainSettings train_settings(const Run& run) {
   return t;
 }
 
-// One run's training. It lives only as long as train().
+// One run's training. It exists only during train().
 class Training {
  public:
   explicit Training(Run& run)
@@ -90,16 +90,16 @@ class Training {
     }
     TrainingState state = first_state();
     if (run_.first()) begin_records();
-    // A checkpoint of the last step, or of a run whose patience had run out.
+    // The checkpoint is of the last step, or of a run that stopped early.
     if (policy_.is_over(state.step, policy_.memory())) {
       stand_still(std::move(state));
       return 0;
     }
     trainer_.emplace(run_.model, settings_, run_.group, run_.pool, std::move(state));
-    // Only rank 0's shows anything.
+    // Only rank 0 prints.
     progress_.emplace(run_.first(), settings_.total_steps, trainer_->steps_done(),
                       !run_.settings.disable_tqdm);
-    // Only rank 0 shows its share of the peak.
+    // Only rank 0 shows the share of the peak.
     peak_ = run_.first() ? measure_gemm_peak(run_.pool, run_.precision) : 0;
     if (run_.settings.eval_on_start) evaluate();
     const int signal = loop();
@@ -137,13 +137,13 @@ class Training {
   RunIdentity identity_;
   std::optional<Trainer> trainer_;
   std::optional<Progress> progress_;
-  double peak_ = 0;  // operations per second of matrix products, at best
-  // Of the runs that this one goes on with.
+  double peak_ = 0;  // peak rate of matrix products, operations per second
+  // From the earlier runs that this run continues.
   std::int64_t tokens_before_ = 0;
   std::optional<TrainingCost> cost_before_ = TrainingCost{};
 };
 
-// Rank 0 reads the checkpoint; the others get flags and arrays.
+// Rank 0 reads the checkpoint; the other ranks get flags and arrays.
 TrainingState Training::first_state() {
   ResumePoint point;
   if (run_.first()) point = find_resume_point(run_, identity_, policy_);
@@ -158,7 +158,7 @@ TrainingState Training::first_state() {
     return state_at_start(std::move(run_.parameters),
                           optimizer_state(run_.model.layout(), settings_.optimizer));
   }
-  // Rank 0's are right; the others' stay 0 and are never shown.
+  // Only rank 0's values are right. The other ranks never show theirs, which stay 0.
   tokens_before_ = point.tokens;
   cost_before_ = point.cost;
   run_.was_finished = shared.finished != 0;
@@ -187,7 +187,7 @@ void Training::stand_still(TrainingState state) {
     if (!run_.was_finished) run_.results.log_training(train_figures());
     say_parameters();
   }
-  // The model of a finished run is the best one already.
+  // The model of a finished run is already the best one.
   if (run_.settings.load_best_model_at_end && !run_.was_finished) load_best();
 }
 
@@ -197,12 +197,12 @@ int Training::loop() {
   while (trainer_->steps_done() < settings_.total_steps) {
     votes.begin();
     run_.last = trainer_->step(run_.prepared.train);
-    // From here on all ranks know the same, so all of them leave in the same step.
+    // From here on all ranks have the same votes, so all of them stop in the same step.
     const auto [signal, checkpoint] = votes.end();
     Actions actions = policy_.after_step(run_.last.step);
     std::string too_late;
     if (signal != 0) {
-      // A signal's checkpoint is for going on, whatever the others are for.
+      // A checkpoint after a signal is for resuming, so it is complete even with --save_only_model.
       if (run_.writer) {
         too_late = run_.writer->ends_too_late(StopSignal::received_at(), told_grace());
       }
@@ -223,7 +223,7 @@ int Training::loop() {
 }
 
 void Training::say_stopped(int signal, bool saved, const std::string& too_late) {
-  if (run_.writer) run_.writer->finish();  // before it is said that all is saved
+  if (run_.writer) run_.writer->finish();  // before saying that all is saved
   progress_->clear();
   std::string text = fmt::format("told to stop by signal {}: {} after step {}", signal,
                                  saved ? "saved" : "nothing is saved", run_.last.step);
@@ -242,7 +242,7 @@ void Training::after_step(const StepReport& report, const Actions& actions, bool
   const StepWork& work = report.work;
   run_.times.add(report);
   const double rate = work.flops / (work.forward_s + work.backward_s);
-  if (peak_ > 0) peak_ = std::max(peak_, rate);  // the machine was busy when it was measured
+  if (peak_ > 0) peak_ = std::max(peak_, rate);  // the machine was busy during the measurement
   progress_->step(report, {peak_ > 0 ? rate / peak_ : -1,
                            run_.group.size() > 1 ? work.network_s / work.step_s : -1});
   if (run_.first() && report.step == 1 && !run_.settings.debug_dump.empty()) dump_gradients();
@@ -252,7 +252,7 @@ void Training::after_step(const StepReport& report, const Actions& actions, bool
     evaluate();
     best = policy_.evaluated(run_.last.step, run_.evaluation_metrics);
   }
-  // --save_strategy best saves after the evaluation has judged.
+  // With --save_strategy best, save after the evaluation.
   if (actions.save || (best && policy_.settings().saving == Strategy::kBest)) {
     save(run_.settings.save_only_model && !told_to_stop);
   }
@@ -272,7 +272,7 @@ void Training::evaluate() {
   progress_->go_on();
 }
 
-// As transformers counts: 6 operations for each token and parameter, without the embeddings.
+// As transformers counts: 6 operations per token and parameter, without embeddings.
 double Training::flops() const {
   const ParameterLayout& layout = run_.model.layout();
   return 6.0 * static_cast<double>(tokens()) *
@@ -287,24 +287,24 @@ std::string Training::best_checkpoint() const {
 
 void Training::save(bool model_only) {
   policy_.saved(run_.last.step);
-  // Ranks without a writer remember the step: best_saved() must be the same everywhere.
+  // Ranks without a writer record the step too: best_saved() must be the same on all ranks.
   if (!run_.writer) return;
   run_.results.set_best(policy_.memory(), best_checkpoint());
   run_.results.set_position(run_.last.step, run_.last.epoch, flops(), tokens());
   CheckpointExtras extras;
   extras.identity = identity_;
-  // Made here, on this thread: the log goes on while the checkpoint is written.
+  // Make the text on this thread now: the log grows while the checkpoint is written.
   extras.trainer_state = run_.results.state_text();
   extras.cost = cost();
   extras.model_only = model_only;
   extras.write_more = [this](const std::string& folder) { run_.prepared.tokenizer->save(folder); };
   extras.save_total_limit = run_.settings.save_total_limit;
   extras.best = best_checkpoint();
-  progress_->clear();  // the writer may have something to say
+  progress_->clear();  // the writer may print a notice
   run_.writer->start(trainer_->state(), std::move(extras), run_.pool);
 }
 
-// Of all runs; nothing where an earlier one did not say.
+// The cost of all runs; nothing if an earlier run did not record its cost.
 std::optional<TrainingCost> Training::cost() const {
   if (!cost_before_ || !progress_) return cost_before_;
   const auto steps = static_cast<double>(run_.last.step - run_.began_at);
@@ -312,7 +312,7 @@ std::optional<TrainingCost> Training::cost() const {
                       cost_before_->loss_sum + progress_->mean_loss() * steps};
 }
 
-// `run` is this process's share, `total` all runs' together, where each one's cost is known.
+// `run` is this process's share. `total` is that of all runs, if all costs are known.
 TrainFigures Training::train_figures() const {
   const std::int64_t size = run_.prepared.train.size();
   const auto seen = [&](std::int64_t steps) { return examples_after(steps, size, settings_); };
@@ -340,7 +340,7 @@ void Training::say_parameters() const {
       run_.group.size() == 1 ? "1 rank" : fmt::format("all {} ranks", run_.group.size())));
 }
 
-// Hashes are compared on every rank before rank 0 writes a model.
+// Compares hashes on every rank before rank 0 writes a model.
 void Training::end() {
   trainer_->verify_parameters();
   run_.parameters = trainer_->parameters();
@@ -359,7 +359,7 @@ void Training::end() {
 }
 
 void Training::load_best() {
-  // The same on all ranks, so that all or none take part in the broadcast.
+  // Equal on all ranks, so that all or none take part in the broadcast.
   if (!policy_.best_saved()) return;
   if (run_.first()) {
     const std::string folder = best_checkpoint();

@@ -1,5 +1,5 @@
-// Turns a file into words of the command line, with their places. It does not know which options
-// there are: settings.cc looks them up.
+// Turns a file into command-line arguments, with their positions. It does not know the options:
+// settings.cc looks them up.
 #include "trainer/settings/argument_file.h"
 
 #include <fmt/format.h>
@@ -33,12 +33,12 @@ std::string option_name(std::string key) {
   throw Error(Exit::kUsage, path, reason, "man dttrain");
 }
 
-// A value in the command line's spelling: the table of options reads both alike.
+// A value as spelled on the command line: the option table parses both the same way.
 std::string value_of(const std::string& path, const std::string& key, const OrderedJson& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array()) return value.dump();
-  if (value.empty() && key == "report_to") return "none";  // as TrainingArguments writes it
+  if (value.empty() && key == "report_to") return "none";  // TrainingArguments writes an empty list
   std::vector<std::string> texts;
   for (const OrderedJson& item : value) {
     if (!item.is_string()) refuse(path, fmt::format("'{}' is not a list of texts", key));
@@ -54,7 +54,7 @@ std::vector<FileArgument> read_json(const std::string& path, const std::string& 
   std::vector<FileArgument> arguments;
   for (const auto& [key, value] : root.items()) {
     const std::string place = json_place(path, text, {key});
-    // TrainingArguments writes {} for what was not given.
+    // TrainingArguments writes {} for options that were not given.
     const bool is_object = value.is_object() && !value.empty();
     const std::string text_value =
         value.is_object() && !is_object ? "" : value_of(place, key, value);
@@ -68,11 +68,11 @@ std::vector<FileArgument> read_toml(const std::string& path, const std::string& 
   try {
     TomlFile file = TomlFile::parse(text, path);
     for (auto& [key, value] : file.table("")) {
-      // A key inside a table has no place of its own here.
+      // A key inside a table has no position of its own.
       const std::string where = key.find('.') == key.npos ? file.where(key) : path;
       arguments.push_back({option_name(key), std::move(value), where});
     }
-  } catch (const Error& error) {  // all ranks read the same file: one complaint is enough
+  } catch (const Error& error) {  // all ranks read the same file: one message is enough
     throw Error(Exit::kUsage, error.attempted(), error.reason(), error.hint());
   }
   return arguments;
@@ -88,7 +88,7 @@ std::vector<FileArgument> read_argument_file(const std::string& path) {
   const std::string text = read_regular_file(path, kMaxBytes);
   std::vector<FileArgument> arguments =
       path.ends_with(".toml") ? read_toml(path, text) : read_json(path, text);
-  // An empty value means null or {}, which leave the default.
+  // An empty value means null or {}: keep the default.
   std::erase_if(arguments, [](const FileArgument& argument) { return argument.value.empty(); });
   return arguments;
 }

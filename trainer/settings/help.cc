@@ -1,4 +1,4 @@
-// Nothing here repeats what a row of the table says, so the texts cannot contradict it.
+// The texts come from the rows of the option table, so they cannot contradict it.
 #include "trainer/settings/help.h"
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr HelpLayout kLayout{.column = 32, .heading = ":"};
 
-// Both texts lack the last end of line: main() adds it.
+// Both texts lack the last newline: main() adds it.
 constexpr std::string_view kUsage =
     "usage: dttrain --model_name_or_path FOLDER --train_file FILE --do_train\n"
     "               --output_dir FOLDER [option ...]\n"
@@ -18,7 +18,7 @@ constexpr std::string_view kUsage =
     "       dttrain init [option ...]                (make a model)\n"
     "       dttrain --demo\n";
 
-// What most command lines need, by the name of the row. --help shows these alone.
+// Options that most users need, by row name. --help shows only these.
 constexpr std::string_view kCommon[] = {
     "--model_name_or_path", "--train_file",    "--validation_file", "--test_file",
     "--do_train",           "--do_eval",       "--do_predict",      "--output_dir",

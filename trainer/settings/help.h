@@ -1,19 +1,19 @@
 #pragma once
-// The texts of `dttrain --help` and `--help-all`, made from the table of options. The first fits a
-// screen. Neither ends with an end of line. Pure.
+// The texts of `dttrain --help` and `--help-all`, made from the option table. --help fits on a
+// screen. Neither ends with a newline. Pure.
 
 #include <string>
 
 namespace dtl::trainer {
 
-// At most 45 lines: how to call dttrain, the most used options, where the rest is.
+// At most 45 lines: usage, common options, and where to find the rest.
 std::string help_text();
 
-// Every option that has an effect. Those of transformers that have none, or are refused, are in
-// dttrain(1).
+// Every option that has an effect. dttrain(1) lists the transformers options that are ignored or
+// refused.
 std::string help_all_text();
 
-// All rows, those without effect too: for the tests that compare the man page with the table.
+// All rows, including options without effect, for the tests that compare the man page.
 std::string all_rows_text();
 
 }  // namespace dtl::trainer

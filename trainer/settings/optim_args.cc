@@ -1,5 +1,5 @@
-// transformers splits --optim_args at commas and equals signs, and so does this. A key that the
-// optimizer would ignore is an error here: a misspelt momentum would train another model.
+// Splits --optim_args at commas and equals signs, as transformers does. A key that the optimizer
+// does not use is an error: a misspelt momentum would train another model.
 #include "trainer/settings/optim_args.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
   throw Error(Exit::kUsage, "--optim_args " + s.optim_args, reason, hint);
 }
 
-// Returns what is wrong with the value.
+// Returns a description of the fault, empty if there is none.
 std::string read_sgd_argument(const Settings& s, const std::string& key, const std::string& value,
                               OptimArgs& args) {
   if (key == "momentum") return read_real(value, 0, 0.999999999, args.momentum);
@@ -51,7 +51,7 @@ OptimArgs optim_args(const Settings& s) {
         read_sgd_argument(s, key, std::string(trim(trimmed.substr(equals + 1))), args);
     if (!wrong.empty()) refuse_optim_args(s, fmt::format("{}: {}", key, wrong));
   }
-  // torch.optim.SGD refuses it, too.
+  // torch.optim.SGD refuses this combination too.
   if (args.nesterov && (args.momentum == 0 || args.dampening != 0)) {
     refuse_optim_args(s, "nesterov needs a momentum and no dampening",
                       "--optim_args momentum=0.9,nesterov=true");

@@ -1,5 +1,5 @@
-// Rows only; what follows from several options together is settings_check.cc's. The name of an
-// option in argument files and in training_args.json is the last one of its row, without dashes.
+// Rows only; settings_check.cc checks rules between options. In argument files and
+// training_args.json, an option's name is the last name of its row, without dashes.
 #include "trainer/settings/option_table.h"
 
 #include <fmt/format.h>
@@ -16,12 +16,12 @@ namespace {
 using S = Settings;
 using Rows = std::vector<OptionRow<S>>;
 
-// Bounds for values that have none of their own; they keep sums and products finite.
+// Bounds for values without bounds of their own. They keep sums and products finite.
 constexpr double kHuge = 1e30;
 constexpr std::int64_t kMany = std::int64_t{1} << 40;
 constexpr double kMostSteps = 1e12;
 
-// A whole number, or below 1 a share of all steps.
+// A whole number of steps, or below 1 a share of all steps.
 template <auto Member>
 Target<S> steps() {
   return {Takes::kValue,
@@ -36,7 +36,7 @@ Target<S> steps() {
             return {};
           },
           [](const S& settings) -> OptionValue {
-            // Whole numbers are written as such: 500, not 500.0.
+            // Write whole numbers without a fraction: 500, not 500.0.
             const double value = settings.*Member;
             if (value >= 1 || value == 0) return static_cast<std::int64_t>(value);
             return value;
@@ -47,7 +47,7 @@ Target<S> report_to() {
   return {Takes::kWords, read_report_to, into::text<&S::report_to>().get};
 }
 
-// Remembers that it was said: whether it has an effect, the task decides.
+// Records that the option was given. The task decides whether it has an effect.
 Target<S> padding() {
   Target<S> target = into::flag<&S::pad_to_max_length>();
   target.set = [set = target.set](S& settings, const std::string& value, const Option& option) {
@@ -57,13 +57,13 @@ Target<S> padding() {
   return target;
 }
 
-// What is never written to a file of options: a second name, or what is about the program.
+// For options that files never contain: aliases, and options about the program.
 Target<S> not_in_files(Target<S> target) {
   target.get = {};
   return target;
 }
 
-// A row is read as one.
+// One row per line is easier to read.
 // clang-format off
 Rows data_options() {
   constexpr std::string_view group = "Model and data";
@@ -283,7 +283,7 @@ Rows other_names() {
   };
 }
 
-// About the program itself: no file of options has them.
+// Options about the program itself. Files of options do not contain them.
 Rows program_options() {
   constexpr std::string_view group = kProgramOptions;
   return {
@@ -303,7 +303,7 @@ Rows program_options() {
 const OptionTable<Settings>& option_table() {
   static const OptionTable<S> kTable = [] {
     Rows all;
-    // In the order of --help.
+    // In the order that --help shows.
     for (Rows (*part)() : {data_options, action_options, training_options, result_options,
                            answer_options, other_names, stock_option_rows, program_options}) {
       for (OptionRow<S>& row : part()) all.push_back(std::move(row));

@@ -1,5 +1,5 @@
-// Conditions alone; training_loop.cc acts on them. What is remembered between steps is Memory, so
-// that a resumed run decides as the interrupted one would have.
+// Only decides; training_loop.cc acts. Memory holds all state between steps, so a resumed run
+// decides as the interrupted run would have.
 #include "trainer/settings/run_policy.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace dtl::trainer {
 namespace {
 
-// How many lines of the log a run has unless --logging_steps says otherwise.
+// Log lines per run, if --logging_steps is not set.
 constexpr std::int64_t kLinesOfARun = 20;
 
 Strategy strategy_of(const std::string& word) {
@@ -69,7 +69,7 @@ Actions RunPolicy::after_step(std::int64_t step) const {
                 (p.logging != Strategy::kNo && (last || (p.log_first_step && step == 1)));
   const bool evaluates_last = last && p.evaluation == Strategy::kSteps;
   actions.evaluate = (due(p.evaluation, p.eval_steps) || evaluates_last) && !is_delayed(step);
-  // Steps and epochs alike end with a checkpoint, whatever number the last step has.
+  // Both "steps" and "epoch" save at the last step, whatever its number is.
   const bool saves_last = p.saving == Strategy::kSteps || p.saving == Strategy::kEpoch;
   actions.save = due(p.saving, p.save_steps) || (last && saves_last);
   actions.stop = last;
@@ -89,8 +89,8 @@ bool RunPolicy::better(double value, const std::optional<Best>& than) const {
   return settings_.greater_is_better ? value > than->metric : value < than->metric;
 }
 
-// As transformers' EarlyStoppingCallback: an evaluation counts as better when it beats the best one
-// by more than the threshold, though the best one also moves by less.
+// As transformers' EarlyStoppingCallback: an evaluation resets the patience only if it beats the
+// best one by more than the threshold. Smaller gains still update the best one.
 bool RunPolicy::evaluated(std::int64_t step, const MetricList& metrics) {
   if (settings_.metric.empty()) return false;
   const double value = metric_named(metrics, settings_.metric);
@@ -113,7 +113,7 @@ bool RunPolicy::is_over(std::int64_t step, const Memory& memory) const {
 }
 
 bool RunPolicy::saved(std::int64_t step) {
-  // Only a model that was evaluated at this very step can be the best on disk.
+  // Only a model that was evaluated at this step can become the best on disk.
   if (!last_ || last_->step != step || !std::isfinite(last_->metric)) return false;
   if (!better(last_->metric, best_saved_)) return false;
   best_saved_ = last_;

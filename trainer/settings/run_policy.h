@@ -1,6 +1,6 @@
 #pragma once
-// RunPolicy: what is to be done after each step of a run. A pure value that knows no files and no
-// clock; the rules are those of transformers' Trainer. Equal on all ranks that are told the same.
+// RunPolicy: decides what to do after each step of a run, by the rules of transformers' Trainer. A
+// plain value without files or clock. Equal inputs give equal decisions on all ranks.
 
 #include <cstdint>
 #include <optional>
@@ -12,28 +12,28 @@
 
 namespace dtl::trainer {
 
-// Names and values of an evaluation, in the order in which they are shown.
+// Names and values of an evaluation, in display order.
 using MetricList = std::vector<std::pair<std::string, double>>;
 
-enum class Strategy { kNo, kSteps, kEpoch, kBest };  // kBest: saving's alone
+enum class Strategy { kNo, kSteps, kEpoch, kBest };  // kBest: only for saving
 
 struct PolicySettings {
   std::int64_t total_steps = 0, steps_per_epoch = 1;
   Strategy logging = Strategy::kSteps, evaluation = Strategy::kNo, saving = Strategy::kNo;
   std::int64_t logging_steps = 1, eval_steps = 1, save_steps = 1;
   bool log_first_step = false;
-  double eval_delay = 0;  // steps or passes, in the evaluation's unit
-  std::string metric;     // that decides which model is the best; empty: none does
+  double eval_delay = 0;  // steps or passes, in eval_strategy's unit
+  std::string metric;     // selects the best model; empty: none
   bool greater_is_better = false;
-  std::int64_t patience = 0;  // evaluations without a better one; 0: never stop early
+  std::int64_t patience = 0;  // evaluations without improvement; 0: never stop early
   double threshold = 0;
 };
 
-// Shares of all steps become steps here; a line every twentieth of the run where nothing is said.
+// Turns shares of all steps into steps. By default, 20 log lines per run.
 PolicySettings policy_settings(const Settings& settings, std::int64_t total_steps,
                                std::int64_t steps_per_epoch);
 
-struct Actions {  // in this order; `stop` after the others
+struct Actions {  // in this order; `stop` last
   bool log = false, evaluate = false, save = false, stop = false;
 };
 
@@ -41,18 +41,18 @@ class RunPolicy {
  public:
   explicit RunPolicy(PolicySettings settings) : settings_(std::move(settings)) {}
 
-  // step: how many steps are done, from 1. Strategies by epoch count the last step as the end of an
-  // epoch; with steps, the last one is logged, evaluated and saved, too. What is saved for being
-  // the best, evaluated() tells.
+  // step: the number of finished steps, from 1. Strategies by epoch treat the last step as the end
+  // of an epoch. Strategies by steps also log, evaluate and save at the last step. Call evaluated()
+  // to learn whether saving strategy kBest saves.
   Actions after_step(std::int64_t step) const;
 
-  // Enters an evaluation, names without "eval_". True when it is the best so far. Throws
-  // Error(kUsage) naming the metrics when the chosen one is not among them. NaN is never the best.
+  // Records an evaluation; names are without "eval_". Returns true if it is the best so far. Throws
+  // Error(kUsage) listing the metrics if the chosen one is missing. NaN is never the best.
   bool evaluated(std::int64_t step, const MetricList& metrics);
-  // Early stopping: the patience has run out.
+  // Early stopping: whether the patience has run out.
   bool out_of_patience() const;
 
-  // Enters that the model of this step is on disk. True when it is the best of those.
+  // Records that the model of this step is on disk. Returns true if it is the best of those.
   bool saved(std::int64_t step);
 
   struct Best {
@@ -61,14 +61,14 @@ class RunPolicy {
   };
   std::optional<Best> best_saved() const { return best_saved_; }  // to load at the end
 
-  // What a resumed run needs besides the settings.
+  // The state that a resumed run needs besides the settings.
   struct Memory {
     std::optional<Best> best, best_saved;
     std::int64_t without_better = 0;
   };
   Memory memory() const { return {best_, best_saved_, without_better_}; }
   void restore(const Memory& memory);
-  // Whether a run that has come to this step, with this memory, has nothing left to train.
+  // Whether a run at this step, with this memory, has nothing left to train.
   bool is_over(std::int64_t step, const Memory& memory) const;
 
   const PolicySettings& settings() const { return settings_; }

@@ -1,5 +1,5 @@
 // Names and defaults are those of transformers' schedule functions. Absolute rates (min_lr, lr_end)
-// become shares of --learning_rate here, so that schedule.h need not know it.
+// become shares of --learning_rate, so that schedule.h does not need it.
 #include "trainer/settings/schedule_options.h"
 
 #include <fmt/format.h>
@@ -20,10 +20,10 @@ namespace dtl::trainer {
 namespace {
 
 constexpr const char* kOption = "--lr_scheduler_kwargs";
-// A double holds every whole number up to there, so floor() below is exact.
+// Up to here a double holds every whole number, so floor() below is exact.
 constexpr double kMost = 1e12;
 
-// What each schedule takes. Those that are not here take nothing.
+// The keys that each schedule takes. Schedules not listed take none.
 const std::map<std::string, std::vector<std::string>>& keys_of_schedules() {
   static const std::map<std::string, std::vector<std::string>> kKeys = {
       {"cosine", {"num_cycles"}},
@@ -43,7 +43,7 @@ const std::map<std::string, std::vector<std::string>>& keys_of_schedules() {
   throw Error(Exit::kUsage, fmt::format("{} {}", kOption, s.scheduler_kwargs), reason, hint);
 }
 
-// The object's values, found by key; each must be asked for.
+// The object's values by key. The constructor refuses keys that the schedule does not have.
 class ScheduleObject {
  public:
   explicit ScheduleObject(const Settings& s) : settings_(s) {
@@ -65,8 +65,7 @@ class ScheduleObject {
 
   bool has(const char* key) const { return json_.contains(key) && !json_.at(key).is_null(); }
 
-  // Leaves `value` as it is where the key is not given. Text that is a number counts as one, as in
-  // transformers.
+  // Keeps `value` if the key is missing. As in transformers, text that is a number counts as one.
   void number(const char* key, double low, double high, double& value) const {
     if (!has(key)) return;
     const nlohmann::json& given = json_.at(key);
@@ -93,7 +92,7 @@ class ScheduleObject {
   nlohmann::json json_ = nlohmann::json::object();
 };
 
-// The least rate of the two cosines that have one, which must be given.
+// The minimum rate that two of the cosine schedules require.
 void read_least_rate(const ScheduleObject& object, const Settings& s, double& rate) {
   if (object.has("min_lr") == object.has("min_lr_rate")) {
     refuse_schedule(s,
@@ -113,7 +112,7 @@ ScheduleOptions schedule_options(const Settings& s) {
   ScheduleOptions options;
   if (ignores_schedule_options(s)) return options;
   const ScheduleObject object(s);
-  // transformers' default; the other cosines have 0.5.
+  // transformers' default; the other cosine schedules use 0.5.
   if (s.scheduler == "cosine_with_restarts") options.num_cycles = 1;
   object.number("num_cycles", 0, kMost, options.num_cycles);
   object.number("power", 0, kMost, options.power);
@@ -125,7 +124,7 @@ ScheduleOptions schedule_options(const Settings& s) {
   object.curve("warmup_type", options.warmup_type);
   object.curve("decay_type", options.decay_type);
   if (s.scheduler == "polynomial") {
-    // transformers' default for lr_end. It must stay below the highest rate, as there.
+    // transformers' default for lr_end. As there, it must be below the highest rate.
     double end = 1e-7;
     object.number("lr_end", 0, kMost, end);
     if (end >= s.learning_rate) {

@@ -1,5 +1,5 @@
-// Words, files and the table come together here: the command line wins over the file, the last of
-// several words over the earlier ones. Rules between options are settings_check.cc's.
+// Combines arguments, files and the option table. The command line overrides the file, and later
+// arguments override earlier ones. settings_check.cc checks rules between options.
 #include "trainer/settings/settings.h"
 
 #include <fmt/format.h>
@@ -28,16 +28,16 @@ bool asks_about_program(const Settings& settings) {
 
 constexpr const char* kHelp = "dttrain --help";
 
-// "--pad_to_max_length" for "--no-pad-to-max-length".
+// "--no-pad-to-max-length" from "--pad_to_max_length".
 std::string negated_name(std::string spelled) {
   if (!spelled.starts_with("--no")) return "";
   std::replace(spelled.begin() + 2, spelled.end(), '-', '_');
   return spelled.starts_with("--no_") ? "--" + spelled.substr(5) : "";
 }
 
-// Hugging Face's parser takes --do-train for --do_train, "--do_train True", and the last of several
-// values, and --no_NAME. Words that are not options are reported only when nothing was asked about
-// the program itself.
+// As Hugging Face's parser: accepts --do-train for --do_train, "--do_train True", --no_NAME, and
+// the last of several values. Reports arguments that are not options unless the user asked about
+// the program itself (--help).
 const Manner& manner() {
   static const Manner kManner{
       .help = kHelp,
@@ -62,11 +62,11 @@ const Manner& manner() {
               near.empty() ? kHelp : near);
 }
 
-// `given` tells a value that somebody wrote from a default: some rules need the difference.
+// `given` tells explicit values from defaults: some rules need the difference.
 void take(const std::vector<GivenOption>& options, Settings& settings, Names& given) {
   option_table().apply(options, settings, kHelp);
   for (const GivenOption& each : options) {
-    // By the last name, which is also the key in files.
+    // Use the last name, which is also the key in files.
     given.insert(std::string(bare_name(each.option->names.back())));
   }
 }
@@ -77,7 +77,7 @@ void parse_words(const std::vector<std::string>& arguments, Settings& settings, 
   if (!asks_about_program(settings) && !words.rest.empty()) reject_word(words.rest.front());
 }
 
-// A file must spell names in full: abbreviations are for the command line.
+// Names in a file must be complete: only the command line allows abbreviations.
 const Option& option_in_file(const FileArgument& argument) {
   const auto table = option_table().options();
   const Option* option = find_option(table, "--" + argument.name, Spelling::kExact);
@@ -94,7 +94,7 @@ void parse_file(const std::string& path, Settings& settings, Names& given) {
   std::vector<std::string> usual;
   for (const FileArgument& argument : read_argument_file(path)) {
     const Option& option = option_in_file(argument);
-    // training_args.json of transformers has a hundred such keys: one line for all.
+    // transformers' training_args.json has a hundred such keys: report them in one line.
     if (is_usual(option, argument.value)) {
       usual.push_back(argument.name);
       continue;
@@ -107,7 +107,7 @@ void parse_file(const std::string& path, Settings& settings, Names& given) {
     try {
       take({{&option, argument.value, argument.name, argument.where}}, settings, given);
     } catch (const Error& error) {
-      // kUsage whatever has failed: all ranks read the same file, and one complaint is enough.
+      // Always kUsage: all ranks read the same file, and one message is enough.
       throw Error(Exit::kUsage, error.attempted(), error.reason(), error.hint());
     }
   }
@@ -128,7 +128,7 @@ nlohmann::ordered_json json_value(const OptionValue& value) {
       value);
 }
 
-// In the table's order. Options without a getter, such as --help, do not belong to a run.
+// In table order. Options without a getter, such as --help, are not part of a run.
 nlohmann::ordered_json written_options(const Settings& settings) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const Option& option : option_table().options()) {
@@ -142,7 +142,7 @@ nlohmann::ordered_json written_options(const Settings& settings) {
 
 }  // namespace
 
-// Chosen for less than a minute on two cores, and a model that beats counting words (demo.h).
+// Chosen to take less than a minute on two cores and to beat a bag of words (demo.h).
 Settings demo_settings(const Settings& given) {
   Settings s;
   s.demo = true;
@@ -171,13 +171,13 @@ Settings parse_settings(const std::vector<std::string>& arguments) {
   Settings settings;
   Names given;
   std::vector<std::string> rest = arguments;
-  // Only as the first word: elsewhere a name that ends in .json is an option's value.
+  // Only as the first argument: elsewhere, a name that ends in .json is an option's value.
   if (!rest.empty() && is_argument_file(rest.front())) {
     parse_file(rest.front(), settings, given);
     rest.erase(rest.begin());
   }
   parse_words(rest, settings, given);
-  // Before the checks: --help must work on an incomplete command line.
+  // Before the checks: --help must work with an incomplete command line.
   if (asks_about_program(settings)) return settings;
   if (settings.demo) settings = demo_settings(settings);
   complete_settings(settings, given);

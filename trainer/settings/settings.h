@@ -1,7 +1,7 @@
 #pragma once
-// Settings: the command line of dttrain, in the words of run_glue.py and run_qa.py. A plain value,
-// equal on all ranks, complete after parse_settings() except for what only the data can tell: see
-// data_task().
+// Settings: the command line of dttrain, with the option names of run_glue.py and run_qa.py. A
+// plain value, equal on all ranks. parse_settings() completes it, except for the task, which may
+// depend on the data: see data_task().
 
 #include <cstdint>
 #include <string>
@@ -11,44 +11,44 @@
 namespace dtl::trainer {
 
 struct Settings {
-  std::string model;                    // a folder, or a name of the hub: see hub_cache.h
-  std::string model_revision = "main";  // of such a name
-  std::string cache_dir;                // the hub's cache; empty: as huggingface_hub has it
+  std::string model;                    // a folder, or a hub name: see hub_cache.h
+  std::string model_revision = "main";  // revision of a hub name
+  std::string cache_dir;                // the hub's cache; empty: huggingface_hub's default
   std::string train_file, validation_file, test_file, output_dir;
   std::string data_dir;   // GLUE's folder with train.tsv, dev.tsv (dev_matched.tsv), test.tsv
   std::string task_name;  // cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb, wnli, squad, squad_v2; ""
-  std::string task = "auto";  // classification, qa; auto: rank 0 asks data_task()
+  std::string task = "auto";  // classification, qa; auto: rank 0 calls data_task()
   bool do_train = false, do_eval = false, do_predict = false;
   bool demo = false;
   bool overwrite_output_dir = false;
   bool ignore_mismatched_sizes = false;
   std::int64_t max_train_samples = -1, max_eval_samples = -1, max_predict_samples = -1;
-  int max_seq_length = 0;  // 0 until set_task(): 128, for question answering 384
+  int max_seq_length = 0;  // set_task() sets it: 128, for question answering 384
   bool pad_to_max_length = false;
-  bool pad_was_said = false;  // true or false
+  bool pad_was_said = false;  // the option was given
 
-  // Classification. Empty names: the data's own.
-  std::string text_column_names;  // with commas between them
+  // Classification. Empty names: the data's own names.
+  std::string text_column_names;  // separated by commas
   std::string text_column_delimiter = " ";
   std::string label_column_name;
-  std::string label_delimiter;  // between several labels of an example; empty: one label
+  std::string label_delimiter;  // separates several labels of one example; empty: one label
   bool do_regression = false;
 
   // Question answering
-  std::string qa_loss = "masked";  // padded: Hugging Face's, over max_seq_length tokens
+  std::string qa_loss = "masked";  // masked; padded: as in Hugging Face, over max_seq_length tokens
   bool version_2_with_negative = false;
-  int doc_stride = 128;  // tokens that neighbouring windows share
+  int doc_stride = 128;  // tokens that adjacent windows share
   int n_best_size = 20;
   int max_answer_length = 30;  // tokens
   double null_score_diff_threshold = 0;
 
   std::int64_t train_batch = 8;   // per rank
   std::int64_t eval_batch = 8;    // per rank
-  std::int64_t global_batch = 0;  // on all ranks; 0: from train_batch
+  std::int64_t global_batch = 0;  // over all ranks; 0: from train_batch
   int accumulation = 1;
   bool drop_last = false;
 
-  std::string optimizer = "adamw_torch";  // transformers' names, and lion
+  std::string optimizer = "adamw_torch";  // transformers' names, or lion
   std::string optim_args;                 // "momentum=0.9": see optim_args()
   double learning_rate = 5e-5;
   double weight_decay = 0;
@@ -62,23 +62,23 @@ struct Settings {
   double warmup_ratio = 0;
   double warmup_steps = 0;  // a share of all steps below 1; see resolve_warmup()
   std::int64_t seed = 42;
-  std::int64_t data_seed = -1;           // of the order of examples; -1: seed
-  std::string bf16 = "false";            // true: by the CPU; emulate: rounded in software
+  std::int64_t data_seed = -1;           // seed for the order of examples; -1: same as seed
+  std::string bf16 = "false";            // true: in hardware; emulate: in software
   std::string bf16_full_eval = "false";  // the same
   std::string gradient_wire = "f32";     // bf16, f16
 
-  // Strategies are no, steps or epoch, of saving also best. Steps below 1 are a share of all: see
-  // resolve_steps().
+  // Strategies are no, steps or epoch; for saving also best. Steps below 1 are a share of all
+  // steps: see resolve_steps().
   std::string logging_strategy = "steps", eval_strategy = "no", save_strategy = "steps";
   double logging_steps = 0;  // 0: about 20 lines
-  double eval_steps = 0;  // not given: with eval_strategy steps logging_steps, if given; else 500
+  double eval_steps = 0;     // not given, eval_strategy steps: logging_steps if given, else 500
   double save_steps = 500;
   bool logging_first_step = false;
   bool eval_on_start = false;
   double eval_delay = 0;  // steps or passes, in the unit of eval_strategy
   bool save_only_model = false;
   std::int64_t save_total_limit = 0;   // 0: none
-  std::string resume_from_checkpoint;  // a folder; true: the last one, which must be there; false;
+  std::string resume_from_checkpoint;  // a folder; true: the last one, required; false;
                                        // empty: the last one if there is one
   bool load_best_model_at_end = false;
   std::string metric_for_best_model;  // as in eval_results.json, without eval_
@@ -100,26 +100,26 @@ struct Settings {
 // Error(kUsage), for an unknown option with the nearest, for one in a file with file and key.
 Settings parse_settings(const std::vector<std::string>& arguments);
 
-// What --demo means; the output folder, the seed and the logging are the user's.
+// The settings that --demo means. The user's output folder, seed and logging options stay.
 Settings demo_settings(const Settings& given);
-constexpr int kDemoLength = 32;  // tokens; the demonstration's longest report is shorter
+constexpr int kDemoLength = 32;  // tokens; the longest text of the demonstration is shorter
 
-// Looks into the first data file: "qa" where it is SQuAD's JSON, else "classification". Only where
-// `task` is auto; rank 0 only. Throws Error(kBadInput) for a file that cannot be read.
+// Looks at the first data file: "qa" if it is SQuAD's JSON, else "classification". Call only if
+// `task` is auto, on rank 0. Throws Error(kBadInput) if the file cannot be read.
 std::string data_task(const Settings& settings);
 
-// All ranks: enters the task, and the defaults that depend on it.
+// Call on all ranks. Sets the task and the defaults that depend on it.
 void set_task(Settings& settings, const std::string& task);
 
-// Steps from a setting that is a number of steps, or below 1 a share of `total`, rounded up.
+// Turns a setting into steps. A setting below 1 is a share of `total`, rounded up.
 std::int64_t resolve_steps(double setting, std::int64_t total);
 // Optimizer steps during which the learning rate rises: --warmup_steps, else --warmup_ratio.
 std::int64_t resolve_warmup(const Settings& settings, std::int64_t total);
 
-// The settings as a JSON object that parse_settings() reads: training_args.json.
+// training_args.json: the settings as a JSON object that parse_settings() can read.
 std::string settings_json(const Settings& settings);
 
-// The same as names and values for a table, without what is empty.
+// The same as names and values for a table, without empty values.
 std::vector<std::pair<std::string, std::string>> settings_rows(const Settings& settings);
 
 }  // namespace dtl::trainer

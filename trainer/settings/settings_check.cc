@@ -1,5 +1,5 @@
-// Rules between options. Each failure says which option, why, and what to write instead; nothing is
-// corrected silently that a user has asked for. Runs on every rank, so all of them refuse alike.
+// Rules between options. Each error says which option, why, and what to write instead; nothing that
+// the user set is changed silently. Every rank runs the same checks.
 #include "trainer/settings/settings_check.h"
 
 #include <fmt/format.h>
@@ -47,8 +47,8 @@ void check_task_name(Settings& s) {
               near.empty() ? "dttrain --help" : "--task_name " + near);
 }
 
-// An option that only one of the two tasks has; the empty text where none is used.
-// A value other than the default counts as used: a file of options lists defaults, too.
+// The first option in use that only question answering has, or empty. A default value does not
+// count as use, because files of options list defaults, too.
 std::string used_answer_option(const Settings& s) {
   const Settings usual;
   if (s.version_2_with_negative) return "--version_2_with_negative";
@@ -77,13 +77,13 @@ std::string first_file(const Settings& s) {
   return "";
 }
 
-// What the options alone say; auto where only the data can tell.
+// The task according to the options; auto if only the data can tell.
 std::string task_of_options(const Settings& s) {
   if (s.task != "auto") return s.task;
   if (is_squad(s.task_name)) return "qa";
   if (is_glue(s.task_name) || !used_class_option(s).empty()) return "classification";
   if (!used_answer_option(s).empty()) return "qa";
-  // SQuAD's files are .json; .jsonl, .csv and .tsv are not.
+  // SQuAD files are .json, not .jsonl, .csv or .tsv.
   return first_file(s).ends_with(".json") ? "auto" : "classification";
 }
 
@@ -103,7 +103,7 @@ void check_task(const Settings& s) {
   }
   require(s.data_dir.empty() || is_glue(s.task_name), "--data_dir " + s.data_dir,
           "needs the --task_name of a GLUE task", "--task_name sst2");
-  // A file of options, such as training_args.json, could not say it.
+  // A file of options, such as training_args.json, could not contain it.
   require(!s.text_column_delimiter.empty(), "--text_column_delimiter", "the value is empty",
           "--text_column_delimiter ' '");
   require(s.label_delimiter.size() <= 1, "--label_delimiter " + s.label_delimiter,
@@ -136,7 +136,7 @@ void check_files(const Settings& s) {
 
 bool is_multiple(double of, double what) {
   const double ratio = of / what;
-  // Shares such as 0.3 and 0.1 are not multiples to the last bit.
+  // In floating point, 0.3 is not an exact multiple of 0.1.
   return std::abs(ratio - std::round(ratio)) < 1e-9 * std::max(1.0, ratio);
 }
 
@@ -198,8 +198,8 @@ bool chooses_best(const Settings& s) {
   return s.load_best_model_at_end || s.early_stopping_patience > 0 || s.save_strategy == "best";
 }
 
-// Whether "key" occurs with a value that begins with `value`. The text is a file's first part,
-// which may end anywhere, so no JSON parser reads it.
+// Whether "key" occurs with a value that begins with `value`. The text is the beginning of a file
+// and may end anywhere, so a JSON parser cannot read it.
 bool has_key(std::string_view text, const std::string& key, char value) {
   const std::string quoted = fmt::format("\"{}\"", key);
   for (std::size_t at = text.find(quoted); at != text.npos; at = text.find(quoted, at + 1)) {
@@ -231,14 +231,14 @@ void complete_settings(Settings& s, const std::set<std::string>& given) {
   check_best(s);
   check_training(s);
   check_reports(s);
-  // transformers' rule: a loss is better when it is smaller, any other figure when it is greater.
+  // transformers' rule: smaller is better for a loss, greater for other metrics.
   if (!s.metric_for_best_model.empty() && !given.contains("greater_is_better")) {
     s.greater_is_better = !s.metric_for_best_model.ends_with("loss");
   }
   s.task = task_of_options(s);
   check_task(s);
-  if (!s.demo) check_files(s);  // it brings its own model and text, and need not write
-  // Otherwise fine_tune.cc asks data_task() first, on the rank that has the files.
+  if (!s.demo) check_files(s);  // the demonstration has its own model and text, and need not write
+  // Otherwise fine_tune.cc first calls data_task() on rank 0, which has the files.
   if (s.task != "auto") set_task(s, s.task);
 }
 
@@ -262,19 +262,19 @@ std::string data_task(const Settings& s) {
   if (s.task != "auto") return s.task;
   const std::string path = first_file(s);
   const Fd file = open_regular_file(path);
-  // 64 KiB: the first context of SQuAD's files is far before.
+  // 64 KiB: in SQuAD files the first context comes much earlier.
   std::string text(1 << 16, '\0');
   const ssize_t read = ::pread(file.get(), text.data(), text.size(), 0);
   if (read < 0) throw system_error(path + ": cannot read", Exit::kBadInput);
   text.resize(static_cast<std::size_t>(read));
-  // In every layout of SQuAD there are both. Rows of a classification task may have one of these
-  // columns, but hardly both.
+  // Every SQuAD layout has both. Rows of a classification task may have one of these columns, but
+  // rarely both.
   const bool squad = has_key(text, "context", '"') && has_key(text, "question", '"');
   return squad ? "qa" : "classification";
 }
 
 std::int64_t resolve_steps(double setting, std::int64_t total) {
-  // option_table.cc lets only whole numbers through here.
+  // option_table.cc accepts only whole numbers from 1 up.
   if (setting >= 1) return std::llround(setting);
   const double share = std::ceil(static_cast<double>(total) * setting);
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(share));

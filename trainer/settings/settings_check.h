@@ -1,6 +1,5 @@
 #pragma once
-// What follows from several options together: defaults that depend on others, and combinations that
-// make no sense. Part of parse_settings().
+// Checks and defaults that involve several options. Part of parse_settings().
 
 #include <set>
 #include <string>
@@ -9,7 +8,7 @@
 
 namespace dtl::trainer {
 
-// given: the names of the options that somebody wrote. Throws Error(kUsage).
+// given: names of the options that the user set. Throws Error(kUsage).
 void complete_settings(Settings& settings, const std::set<std::string>& given);
 
 }  // namespace dtl::trainer

@@ -1,5 +1,5 @@
-// The answer to "why does dttrain not know this option?". An option that changes nothing here is
-// accepted with a line, so that command lines of run_glue.py work; one whose effect is missing is
+// Answers "why does dttrain not know this option?". An option without effect here is accepted with
+// a notice, so that command lines of run_glue.py work. An option whose effect is missing is
 // refused.
 #include "trainer/settings/stock_options.h"
 
@@ -22,14 +22,14 @@ enum class Answer { kAccepted, kRefused };
 struct StockOption {
   Answer answer;
   std::string_view name;
-  std::string_view value;  // what --help calls it; empty: true or false
-  std::string_view usual;  // values with '|' between them: of TrainingArguments itself, or harmless
+  std::string_view value;  // as in --help; empty: true or false
+  std::string_view usual;  // values separated by '|': TrainingArguments' default, or harmless
   std::string_view reason;
 };
 
 constexpr Answer kAccepted = Answer::kAccepted, kRefused = Answer::kRefused;
 
-// Reasons that several rows share. They complete "... has no effect here: ".
+// Reasons that several rows share. They follow "... has no effect here: ".
 constexpr std::string_view kNoGpu = "there are only CPUs";
 constexpr std::string_view kNoTorch = "no PyTorch is involved";
 constexpr std::string_view kNoTracker = "nothing is sent to a tracking service";
@@ -44,7 +44,7 @@ constexpr std::string_view kWholeModel = "each rank holds the whole model";
 constexpr std::string_view kOneSplit = "a file is one split";
 constexpr std::string_view kAllFigures = "all metrics of the task are computed";
 
-// A row is read as one.
+// One row per line is easier to read.
 // clang-format off
 constexpr StockOption kStock[] = {
     // TrainingArguments of transformers 5
@@ -113,7 +113,7 @@ constexpr StockOption kStock[] = {
     {kAccepted, "--local_rank", "N", "-1|0", "the launcher sets each rank's number"},
     {kAccepted, "--debug", "WORD ...", "", "use --debug_dump"},
     {kAccepted, "--skip_memory_metrics", "", "true", "memory is not measured"},
-    // run_glue's, run_qa's and run_classification's own
+    // run_glue's, run_qa's and run_classification's options
     {kAccepted, "--config_name", "FOLDER", "", kFolder},
     {kAccepted, "--tokenizer_name", "FOLDER", "", kFolder},
     {kAccepted, "--overwrite_cache", "", "false", "prepared data is not kept"},
@@ -179,7 +179,7 @@ constexpr StockOption kStock[] = {
 };
 // clang-format on
 
-// What else --report_to may name in transformers.
+// Other services that transformers' --report_to accepts.
 constexpr std::array<std::string_view, 13> kTrackers = {
     "azure_ml", "clearml", "codecarbon", "comet_ml", "dagshub", "dvclive", "flyte",
     "kubeflow", "mlflow",  "neptune",    "swanlab",  "trackio", "wandb"};
@@ -195,7 +195,7 @@ bool is_one_of(std::string_view words, const std::string& value) {
   return std::find(all.begin(), all.end(), value) != all.end();
 }
 
-// "--use_cpu=false": a flag with what was said of it, but no value of others, which may be secret.
+// "--use_cpu=false": a flag with its value. Other values are left out: they may be secret.
 std::string spoken(const Option& option, const std::string& value) {
   const bool flag = option.takes == Takes::kNothing;
   return fmt::format("{}{}{}", option.names.back(), flag && !value.empty() ? "=" : "",
@@ -213,12 +213,11 @@ std::string accept_stock(S& settings, const std::string& value, const Option& op
 }
 
 std::string refuse_stock(S& settings, const std::string& value, const Option& option) {
-  // A flag without a value asks for it: --fp16.
+  // A flag without a value, such as --fp16, means true.
   bool truth = true;
   std::string wrong = option.takes == Takes::kNothing ? read_flag(value, truth) : "";
   if (!wrong.empty()) return wrong;
-  // A value that asks for nothing, such as --fp16 false, is accepted: scripts may spell out
-  // defaults.
+  // Accept a value that disables the feature, such as --fp16 false: scripts may list defaults.
   const bool harmless = option.takes == Takes::kNothing ? !truth : is_usual(option, value);
   if (!harmless) {
     const std::string name(option.names.back()), reason(option.help);
@@ -235,7 +234,7 @@ std::string refuse_stock(S& settings, const std::string& value, const Option& op
 Takes takes_of(const StockOption& stock) {
   if (stock.value.empty()) return Takes::kNothing;
   if (stock.value.ends_with(" ...")) return Takes::kWords;
-  // Their value may be left out.
+  // These options work with and without a value.
   return stock.name == "--include_num_input_tokens_seen" ||
                  stock.name == "--trackio_static_space_id"
              ? Takes::kPerhapsValue

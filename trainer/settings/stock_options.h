@@ -1,7 +1,7 @@
 #pragma once
-// What TrainingArguments of transformers and the arguments of run_glue, run_qa and
-// run_classification have besides the options that do something here. Each is answered: accepted
-// with a line, or refused with the reason. dttrain(1) is checked against this table. Pure.
+// Options of transformers' TrainingArguments and of run_glue, run_qa and run_classification that
+// dttrain does not implement. Each is either accepted with a notice, or refused with the reason. A
+// test compares dttrain(1) with this table. Pure.
 
 #include <string>
 #include <string_view>
@@ -15,15 +15,15 @@ namespace dtl::trainer {
 // Rows of the groups "Accepted, without effect" and "Refused".
 std::vector<OptionRow<Settings>> stock_option_rows();
 
-// A value that TrainingArguments writes of itself and that asks for nothing else than what is done
-// here: a file of options that has it is answered with one line for all of these.
+// Whether TrainingArguments writes this value by itself and it matches what dttrain does. For a
+// file of options, one notice covers all such values.
 bool is_usual(const Option& option, std::string_view value);
 
-// argparse's --no_NAME: true where NAME is true unless something else is said.
+// argparse's --no_NAME: true if the default of NAME is true.
 bool may_be_negated(std::string_view name);
 
-// Answers --report_to with a line for each service that is not here. `names`: with commas between
-// them. Returns what is wrong with them, empty when nothing is.
+// Handles --report_to: adds a notice for each service that is not supported. `names` are separated
+// by commas. Returns a description of the fault, empty if there is none.
 std::string read_report_to(Settings& settings, const std::string& names, const Option& option);
 
 }  // namespace dtl::trainer
