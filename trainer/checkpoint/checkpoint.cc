@@ -1,6 +1,5 @@
-// Between a folder's names and the layout's. Which names exist is the family's
-// (files/model_family.h) and parameters.h's business; how tensors are stored is files/'s. Also the
-// mark of an unfinished run.
+// Maps tensor names of a folder to the layout's. files/model_family.h and parameters.h define the
+// names; files/ stores tensors. Also writes the mark of an unfinished run.
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <fmt/format.h>
@@ -26,7 +25,7 @@ constexpr const char* kUnfinished = "unfinished";
 // The mark has two short lines.
 constexpr std::size_t kMaxMarkBytes = 4096;
 
-// Of the job that dtlaunch runs this process for; empty outside of any.
+// The line for the dtlaunch job of this process; empty outside a job.
 std::string job_line() {
   const char* job = std::getenv("DTLAUNCH_JOB");
   return job == nullptr ? "" : fmt::format("job {}\n", job);
@@ -40,8 +39,8 @@ void replace_ending(std::string& name, std::string_view from, std::string_view t
   if (name.ends_with(from)) name.replace(name.size() - from.size(), from.size(), to);
 }
 
-// The name that the layout uses for a tensor of a file. gamma and beta are the names of old
-// TensorFlow models; a bare encoder (BertModel) is saved without the prefix.
+// The layout's name for a tensor in a file. Old TensorFlow models use gamma and beta. A bare
+// encoder (BertModel) lacks the prefix.
 std::string canonical_name(std::string name, const ModelConfig& config,
                            const ParameterLayout& layout) {
   replace_ending(name, "LayerNorm.gamma", "LayerNorm.weight");
@@ -54,7 +53,7 @@ std::string canonical_name(std::string name, const ModelConfig& config,
   return !known(name) && known(prefixed) ? prefixed : name;
 }
 
-// What from_pretrained looks for, in its order. Empty: none of them is there.
+// The first weights file in from_pretrained's order; empty if there is none.
 std::string find_weights(const std::string& folder) {
   for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                            "pytorch_model.bin.index.json"}) {
@@ -73,11 +72,11 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-// True when the tensor was copied; false when it has another shape and that is allowed.
+// Returns true if it copied the tensor; false if the shape differs and the options allow that.
 bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInfo& to,
                  const LoadOptions& options, std::vector<float>& values) {
   if (from.shape != to.shape) {
-    // Only the head depends on the task: another shape of the encoder is another encoder.
+    // Only the head depends on the task. With another shape, the encoder is another encoder.
     if (to.head && options.ignore_mismatched_sizes) return false;
     throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),
                 fmt::format("its shape is {}, {} {}", shape_text(from.shape),
@@ -96,7 +95,7 @@ bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInf
   return true;
 }
 
-// In order of name: the same model gives the same file, whatever the layout's order.
+// In order of name, so that the same model gives the same file, whatever the layout's order.
 std::vector<TensorView> views_of(const ParameterLayout& layout, std::span<const float> values) {
   std::vector<TensorView> views;
   for (const ParameterInfo& info : layout.tensors) {
@@ -167,7 +166,7 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
     loaded.fresh.push_back(tensor.name);
   }
   for (const auto& [name, tensor] : found) {
-    if (tensor.whole_type.empty()) loaded.unused.push_back(name);  // others are counters
+    if (tensor.whole_type.empty()) loaded.unused.push_back(name);  // integers are counters
   }
   return loaded;
 }
@@ -179,9 +178,8 @@ void save_model(const std::string& folder, const ModelConfig& config, const Para
 }
 
 void mark_unfinished(const std::string& folder) {
-  // The mark's time tells which checkpoints are the job's own: it must stay that of the first
-  // start.
-  if (marked_by_this_job(folder)) return;  // its ranks were started again
+  // Keep the time of the first start: it tells which checkpoints belong to this job.
+  if (marked_by_this_job(folder)) return;  // dtlaunch restarted the ranks
   write_file_atomically(fs::path(folder) / kUnfinished,
                         "A run that writes here has not ended yet, or was killed.\n" + job_line());
 }
@@ -211,7 +209,7 @@ bool holds_finished_run(const std::string& folder) {
 }
 
 void mark_finished(const std::string& folder) {
-  std::error_code ignored;  // then the folder may be used once more
+  std::error_code ignored;  // on failure, the folder stays reusable
   fs::remove(fs::path(folder) / kUnfinished, ignored);
 }
 

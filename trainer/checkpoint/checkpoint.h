@@ -1,6 +1,6 @@
 #pragma once
-// A model folder as Hugging Face's from_pretrained reads it, in and out of a flat array of
-// parameters. Rank 0's business. Failures are Errors that name file and tensor.
+// Reads and writes a model folder as Hugging Face's from_pretrained does, from and to a flat array
+// of parameters. Only rank 0 uses it. Errors name file and tensor.
 
 #include <cstdint>
 #include <filesystem>
@@ -16,44 +16,44 @@ namespace dtl::trainer {
 
 struct LoadedParameters {
   std::vector<float> values;
-  std::vector<std::string> fresh;   // not in the folder (or of another shape): newly initialised
-  std::vector<std::string> unused;  // in the folder and not in the model
+  std::vector<std::string> fresh;   // missing or of another shape: newly initialised
+  std::vector<std::string> unused;  // in the folder but not in the model
 };
 
 struct LoadOptions {
-  std::uint64_t seed = 42;  // of fresh tensors
+  std::uint64_t seed = 42;  // for fresh tensors
   bool ignore_mismatched_sizes = false;
 };
 
-// Throws Error(kBadInput) naming file and tensor for values that are infinite or no number.
+// Throws Error(kBadInput) naming file and tensor for infinities and NaN.
 void check_numbers(const std::string& path, const ParameterInfo& tensor,
                    std::span<const float> values);
 
-// Whether the folder has a file that load_parameters() would read. Nothing is opened.
+// Whether the folder has a file that load_parameters() would read. Opens no file.
 bool has_weights(const std::string& folder);
 
-// Reads model.safetensors, pytorch_model.bin or the index.json of either's pieces. Only the head
-// and BERT's pooler may be missing. Accepts encoders saved without the "bert." prefix, and
+// Reads model.safetensors, pytorch_model.bin, or all files of an index.json. Only the head and
+// BERT's pooler may be missing. Accepts encoders without the "bert." prefix, and the names
 // LayerNorm.gamma and .beta.
 LoadedParameters load_parameters(const std::string& folder, const ModelConfig& config,
                                  const ParameterLayout& layout, const LoadOptions& options);
 
-// The same for tensors in memory; `origin` is what messages call them.
+// The same for tensors in memory. Messages call them `origin`.
 LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin,
                                     const ModelConfig& config, const ParameterLayout& layout,
                                     const LoadOptions& options);
 
-// config.json and model.safetensors.
+// Writes config.json and model.safetensors.
 void save_model(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
                 const std::vector<float>& values);
 
-// A run marks its output folder until it has ended well, so that the same command can be given
-// again however early it was killed: what the folder holds is its own.
+// Marks an output folder until the run ends well. The same command may then use the folder again,
+// however early the run was killed: all files in it are its own.
 void mark_unfinished(const std::string& folder);
-// When the job of dtlaunch that this process belongs to has marked it; nothing where it did not.
+// When this dtlaunch job marked the folder; nothing if it did not.
 std::optional<std::filesystem::file_time_type> marked_by_this_job(const std::string& folder);
 bool is_unfinished(const std::string& folder);
-// A run has ended well there, and has left its model and its log.
+// Whether a run ended well there and left its model and log.
 bool holds_finished_run(const std::string& folder);
 void mark_finished(const std::string& folder);
 

@@ -1,6 +1,6 @@
-// Names and life of checkpoint folders. Every change is a rename of a complete folder. So a kill at
-// any point leaves whole checkpoints, or folders whose name says that they are not. What is inside
-// is written elsewhere (saved_state.h, checksums.h).
+// Creates, renames and removes checkpoint folders. Every change renames a complete folder. After a
+// kill at any point, each folder is a complete checkpoint or has the name of a partial one.
+// saved_state.h and checksums.h write the contents.
 #include "trainer/checkpoint/checkpoint_folder.h"
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ std::optional<std::int64_t> step_of_name(std::string_view name) {
   return parse_integer(name.substr(kPrefix.size()), 0, std::numeric_limits<std::int64_t>::max());
 }
 
-// Of any process: the one that wrote it is dead when a new run looks.
+// Of any process: when a new run looks, the writer is dead.
 bool is_partial_name(std::string_view name) {
   const std::size_t mark = name.find(kPartial);
   return mark != std::string_view::npos && step_of_name(name.substr(0, mark)).has_value();
@@ -49,7 +49,7 @@ struct Checkpoint {
   std::string path;
 };
 
-// By step. A folder that is not there has none.
+// Sorted by step. Empty if the folder does not exist.
 std::vector<Checkpoint> checkpoints_of(const std::string& output) {
   std::vector<Checkpoint> found;
   std::error_code error;
@@ -71,12 +71,12 @@ void remove_folder(const fs::path& folder) {
   }
 }
 
-// The process's number keeps two runs apart that were started in the same folder by mistake.
+// The pid separates two runs that were started in the same folder by mistake.
 std::string partial_path(const fs::path& output, std::string_view name) {
   return output / fmt::format("{}{}{}", name, kPartial, ::getpid());
 }
 
-// Renamed first: half a checkpoint must not bear the name of a whole one.
+// Rename first: a partly removed checkpoint must not have the name of a complete one.
 void remove_checkpoint(const fs::path& folder) {
   const std::string doomed = partial_path(folder.parent_path(), folder.filename().string());
   remove_folder(doomed);
@@ -86,14 +86,14 @@ void remove_checkpoint(const fs::path& folder) {
   remove_folder(doomed);
 }
 
-// Files and folders: a folder's entries are data of the folder.
+// Calls fsync on files and folders: a folder's entries are its data.
 void sync(const fs::path& path) {
   const std::string attempted = path.string() + ": cannot write";
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid() || ::fsync(fd.get()) != 0) throw system_error(attempted, Exit::kCannotWrite);
 }
 
-// Without a list of checksums: a checkpoint of an older version, or none.
+// For folders without checksums: checkpoints of older versions, or other folders.
 std::optional<Obstacle> find_old_obstacle(const fs::path& folder) {
   std::error_code unreadable;
   if (!fs::is_directory(folder, unreadable)) return Obstacle{"there is no such folder"};
@@ -104,7 +104,7 @@ std::optional<Obstacle> find_old_obstacle(const fs::path& folder) {
   try {
     read_training_cost(folder);
     for (const char* name : {"model.safetensors", "optimizer.safetensors"}) {
-      // Opening compares the header with the file's size: a file that was cut short fails.
+      // Opening compares the header with the file's size, which detects truncated files.
       const SafetensorsFile whole(folder / name);
     }
   } catch (const Error& error) {
@@ -113,7 +113,7 @@ std::optional<Obstacle> find_old_obstacle(const fs::path& folder) {
   return std::nullopt;
 }
 
-// Others' programs use the same names; theirs are never renamed or removed.
+// Other programs use the same names. Never rename or remove their folders.
 bool is_own(const fs::path& folder) {
   std::error_code unreadable;
   return has_checksums(folder) || fs::exists(folder / kStateFile, unreadable);
@@ -146,7 +146,7 @@ std::optional<std::string> sound_checkpoint_near(const std::string& folder) {
   if (!path.has_filename()) path = path.parent_path();
   const std::int64_t step = checkpoint_step(folder).value_or(0);
   const std::string beside = path.has_parent_path() ? path.parent_path().string() : ".";
-  // The user may have named the output folder instead of a checkpoint: hence inside first.
+  // The user may have named the output folder instead of a checkpoint: so look inside first.
   for (const std::string& place : {folder, beside}) {
     std::vector<Checkpoint> found = checkpoints_of(place);
     for (; !found.empty(); found.pop_back()) {
@@ -162,7 +162,7 @@ std::optional<std::string> last_sound_checkpoint(const std::string& output,
                                                  fs::file_time_type since) {
   std::vector<Checkpoint> found = checkpoints_of(output);
   std::error_code gone;
-  // A time that cannot be read is the least one: such a folder does not count as this run's.
+  // An unreadable time becomes the minimum, so the folder does not count as this run's.
   std::erase_if(
       found, [&](const Checkpoint& each) { return fs::last_write_time(each.path, gone) < since; });
   for (; !found.empty(); found.pop_back()) {
@@ -170,7 +170,7 @@ std::optional<std::string> last_sound_checkpoint(const std::string& output,
     const std::optional<Obstacle> obstacle = find_obstacle(path);
     if (!obstacle) return path;
     if (!obstacle->damaged) {
-      // A row of checkpoints with the same reason (--save_only_model) is mentioned once.
+      // Report consecutive checkpoints with the same reason (--save_only_model) once.
       const bool known = !passed.empty() && passed.back().ends_with(": " + obstacle->reason);
       if (!known) passed.push_back(fmt::format("{}: skipped: {}", path, obstacle->reason));
       continue;
@@ -191,7 +191,7 @@ void remove_old_checkpoints(const std::string& output, std::int64_t limit, const
   if (limit <= 0) return;
   std::vector<Checkpoint> found = checkpoints_of(output);
   std::erase_if(found, [](const Checkpoint& each) { return !is_own(each.path); });
-  // Those of an earlier, longer run come first and go first. The others keep their order by step.
+  // Checkpoints of an earlier, longer run go first. The others stay in order of step.
   std::stable_partition(found.begin(), found.end(),
                         [&](const Checkpoint& each) { return each.step > newest; });
   const std::optional<std::int64_t> best_step = checkpoint_step(best);
@@ -214,7 +214,7 @@ void remove_partial_checkpoints(const std::string& output) {
 }
 
 std::vector<std::string> set_aside_checkpoints(const std::string& output) {
-  // Renamed, since an interrupt would otherwise take an earlier run's checkpoint for this one's.
+  // Rename them: after an interrupt, this run would otherwise resume from an earlier run's.
   std::vector<std::string> names;
   for (const Checkpoint& each : checkpoints_of(output)) {
     if (!is_own(each.path)) continue;
@@ -233,7 +233,7 @@ PartialCheckpoint::PartialCheckpoint(const std::string& output, std::int64_t ste
     : output_(output),
       name_(fmt::format("{}{}", kPrefix, step)),
       path_(partial_path(output, name_)) {
-  // What a run with the same process number has left.
+  // A run with the same pid may have left a folder.
   remove_folder(path_);
   std::error_code error;
   fs::create_directories(path_, error);
@@ -257,13 +257,13 @@ void PartialCheckpoint::commit() {
     sync(it->path());
   }
   if (error) throw Error(Exit::kCannotWrite, attempted, error.message());
-  // All files and the folder itself, before the name: after a power failure no complete name may
-  // belong to files that never reached the disk.
+  // Sync all files and the folder before the rename: after a power failure, a complete name must
+  // not belong to incomplete files.
   sync(path_);
   int status = ::rename(path_.c_str(), whole.c_str());
   if (status != 0 && (errno == ENOTEMPTY || errno == EEXIST)) {
-    // Both are whole: in one step the new one takes the place of the old one, which the destructor
-    // then removes. File systems that cannot do that lose the old one first.
+    // Both are complete. Exchange them in one step; the destructor then removes the old one. On
+    // file systems that cannot do this, the old one is removed first.
     status = ::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, whole.c_str(), RENAME_EXCHANGE);
     if (status == 0) return sync(output_);
     remove_folder(whole);
@@ -271,7 +271,7 @@ void PartialCheckpoint::commit() {
   }
   if (status != 0) throw system_error(attempted, Exit::kCannotWrite);
   committed_ = true;
-  // The rename is an entry of the output folder.
+  // Sync the output folder, whose entry the rename changed.
   sync(output_);
 }
 

@@ -1,6 +1,6 @@
-// A hand-over: start() copies the state and raises busy_, work() writes and lowers it. Whoever sees
-// busy_ low owns state_ and extras_. The training thread never waits for the disk, except for a
-// checkpoint that is still under way when the next is due.
+// start() copies the state and sets busy_; work() writes the state and clears busy_. While busy_ is
+// false, the training thread owns state_ and extras_. It never waits for the disk, unless the
+// previous checkpoint is still being written when the next is due.
 #include "trainer/checkpoint/checkpoint_writer.h"
 
 #include <fmt/format.h>
@@ -58,7 +58,7 @@ CheckpointWriter::~CheckpointWriter() {
   thread_.join();
 }
 
-// On all threads of the training, which waits for it.
+// Uses all threads of the pool while training waits.
 void CheckpointWriter::copy(const TrainingState& state, ThreadPool& pool) {
   state_.step = state.step;
   copy_floats(state.parameters, state_.parameters, pool);
@@ -81,12 +81,12 @@ void CheckpointWriter::start(const TrainingState& state, CheckpointExtras extras
 void CheckpointWriter::finish() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !busy_; });
-  // Once: the next checkpoint may succeed.
+  // Throw it only once: the next checkpoint may succeed.
   if (error_) throw *std::exchange(error_, std::nullopt);
   tell_if_slow(took_);
 }
 
-// The last write is the estimate of the next one. Before the first there is none, so it is tried.
+// The last write predicts the next one. Without a prediction, try to write.
 std::string CheckpointWriter::ends_too_late(std::chrono::steady_clock::time_point told,
                                             std::optional<std::chrono::milliseconds> grace) {
   finish();
@@ -98,8 +98,8 @@ std::string CheckpointWriter::ends_too_late(std::chrono::steady_clock::time_poin
                      seconds(took_), std::max(0.0, seconds(left)), seconds(*grace));
 }
 
-// A signal may come while one checkpoint is written, and is followed by another: hence twice the
-// time. The notice comes once, from the training thread.
+// Suggests twice the time: a signal may arrive during one checkpoint, which a second one then
+// follows. The notice appears once, from the training thread.
 void CheckpointWriter::tell_if_slow(std::chrono::milliseconds took) {
   if (!grace_ || told_of_grace_ || took <= *grace_) return;
   log_notice(fmt::format(
@@ -117,7 +117,7 @@ void CheckpointWriter::work() {
     busy_ = false;
     changed_.notify_all();
     changed_.wait(lock, [&] { return busy_ || stop_; });
-    // stop_ alone ends the thread only once nothing is left to write.
+    // Stop only after everything is written.
     if (!busy_) return;
     lock.unlock();
     const auto start = std::chrono::steady_clock::now();
@@ -128,7 +128,7 @@ void CheckpointWriter::work() {
   }
 }
 
-// Here rather than in start(): it takes several times as long as a copy does.
+// On this thread, not in start(): it takes several times as long as a copy.
 std::optional<Error> CheckpointWriter::make_room() {
   try {
     state_ = state_at_start(std::vector<float>(static_cast<std::size_t>(layout_.total)), kept_);
@@ -152,14 +152,14 @@ std::optional<Error> CheckpointWriter::write() const {
       write_file_atomically(std::filesystem::path(folder.path()) / "trainer_state.json",
                             extras_.trainer_state);
     }
-    // The tokenizer's files and the log come before: commit() lists and syncs what is there.
+    // commit() lists and syncs existing files, so the tokenizer's files and the log must exist.
     folder.commit();
-    // Only after the new one is complete: at no time are there fewer than before.
+    // Only after the new one is complete, so there are never fewer than before.
     remove_old_checkpoints(output_, extras_.save_total_limit, extras_.best, state_.step);
     return std::nullopt;
   } catch (const Error& error) {
     return error;
-  } catch (const std::exception& error) {  // memory, or the standard library's own
+  } catch (const std::exception& error) {  // out of memory, or an error of the standard library
     return Error(Exit::kCannotWrite,
                  fmt::format("{}: cannot write checkpoint-{}", output_, state_.step), error.what());
   }

@@ -1,9 +1,9 @@
 #pragma once
-// CheckpointWriter: writes checkpoints on a thread of its own, from a copy of the state, while
-// training goes on. At most one is under way; rank 0 alone has a writer. An error (a full disk)
-// comes out of the next call, once, as Error(kCannotWrite) naming the file. The copy takes as much
-// memory as the state from the beginning on: with AdamW 12 bytes per parameter. The thread runs on
-// the CPUs that its creator may use: create the writer before the ThreadPool pins its caller.
+// CheckpointWriter: copies the state and writes checkpoints on its own thread while training
+// continues. At most one write runs at a time; only rank 0 has a writer. An error (disk full) is
+// thrown once, by the next call, as Error(kCannotWrite) naming the file. The copy is allocated at
+// the start: with AdamW, 12 bytes per parameter. The thread inherits its creator's CPU mask: create
+// the writer before the ThreadPool pins the caller.
 
 #include <chrono>
 #include <condition_variable>
@@ -24,13 +24,13 @@
 
 namespace dtl::trainer {
 
-// What a checkpoint has besides the state.
+// What a checkpoint contains besides the state.
 struct CheckpointExtras {
   RunIdentity identity;
   std::string trainer_state;  // text of trainer_state.json; empty: no such file
   std::optional<TrainingCost> cost = {};
-  bool model_only = false;  // nothing that a run could go on from
-  // Writes more files (the tokenizer's) into the folder. Runs on the writer's thread.
+  bool model_only = false;  // no state to resume from
+  // Writes more files (the tokenizer's) into the folder. Called on the writer's thread.
   std::function<void(const std::string& folder)> write_more = {};
   std::int64_t save_total_limit = 0;  // see remove_old_checkpoints(), called after writing
   std::string best = {};
@@ -38,25 +38,23 @@ struct CheckpointExtras {
 
 class CheckpointWriter {
  public:
-  // grace: for how long the starter of this rank lets it live after SIGTERM, where that is known.
-  // The first checkpoint that takes longer to write is told to the user, once, and ends_too_late()
-  // knows it.
+  // grace: the time from SIGTERM until this rank is killed, if known. The first checkpoint that
+  // takes longer to write causes a notice. ends_too_late() uses it too.
   CheckpointWriter(std::string output, const ModelConfig& config,
                    std::optional<std::chrono::milliseconds> grace = std::nullopt,
                    const OptimizerSettings& optimizer = {});
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
-  ~CheckpointWriter();  // finishes what is under way; its error is lost
+  ~CheckpointWriter();  // finishes a running write; its error is lost
 
-  // Waits for the checkpoint before this one, copies `state` and returns; the rest happens in the
-  // background. The folder is <output>/checkpoint-<state.step>.
+  // Waits for the previous checkpoint, copies `state` and returns. The thread writes the copy to
+  // <output>/checkpoint-<state.step>.
   void start(const TrainingState& state, CheckpointExtras extras, ThreadPool& pool);
   // Returns when everything is on the disk.
   void finish();
-  // For a rank that was told at `told` to end: returns when everything is on the disk, and says why
-  // another checkpoint is not worth its beginning: it would take longer, going by the last one,
-  // than the grace that is left. Empty: it may well be complete in time. grace: what it was told
-  // to be, where that is not the usual one.
+  // Call on a rank that was told at `told` to end. Waits until everything is on disk. If another
+  // checkpoint would take longer than the remaining grace, judging by the last one, returns the
+  // reason to skip it; otherwise an empty text. grace: overrides the default grace.
   std::string ends_too_late(std::chrono::steady_clock::time_point told,
                             std::optional<std::chrono::milliseconds> grace = std::nullopt);
 
@@ -67,22 +65,22 @@ class CheckpointWriter {
   void copy(const TrainingState& state, ThreadPool& pool);
   void tell_if_slow(std::chrono::milliseconds took);
 
-  // Constant, or the caller's alone, up to state_.
+  // Constant, or used only by the caller, down to state_.
   const std::string output_;
   const ModelConfig config_;
   const ParameterLayout layout_;
   const OptimizerState kept_;
   const std::optional<std::chrono::milliseconds> grace_;
   bool told_of_grace_ = false;
-  TrainingState state_;  // the thread's while busy_, else the caller's; extras_ too
+  TrainingState state_;  // owned by the thread while busy_, else by the caller; so is extras_
   CheckpointExtras extras_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool busy_ = true, stop_ = false;  // the thread begins with making room
+  bool busy_ = true, stop_ = false;  // the thread begins by allocating the copy
   std::optional<Error> error_;
-  std::chrono::milliseconds took_{};  // of the last one; 0: there was none
-  std::thread thread_;                // last: it uses everything above
+  std::chrono::milliseconds took_{};  // duration of the last write; 0: none yet
+  std::thread thread_;                // last, because it uses everything above
 };
 
 }  // namespace dtl::trainer

@@ -1,5 +1,5 @@
-// Damage that a file system does not report: bits that changed on a disk or on the way through a
-// copy. CRC-32C does not protect against people, and need not.
+// Detects damage that a file system does not report, such as bits that changed on disk or in a
+// copy. CRC-32C does not protect against attackers, and need not.
 #include "trainer/checkpoint/checksums.h"
 
 #include <fcntl.h>
@@ -28,9 +28,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kName = "checksums.txt";
-// Of the list: a checkpoint has about ten files.
+// Limit for the list: a checkpoint has about ten files.
 constexpr std::size_t kMaxBytes = 1 << 20;
-constexpr std::size_t kPieceBytes = 1 << 20;  // of a file that is read
+constexpr std::size_t kPieceBytes = 1 << 20;  // read size
 constexpr std::string_view kFirstLine = " files, CRC-32C and size of each";
 
 struct Sum {
@@ -59,8 +59,8 @@ std::string line_of(const Sum& sum, const std::string& name) {
   return fmt::format("{:08x} {} {}", sum.crc, sum.bytes, name);
 }
 
-// Against a line of the list. The list itself may be damaged: a name with a slash must not lead out
-// of the folder.
+// Compares a file with its line in the list. The list may be damaged: a name with a slash must not
+// lead out of the folder.
 std::optional<std::string> damage_of(const fs::path& folder, const std::string& line) {
   const std::vector<std::string> words = split(line, ' ');
   if (words.size() < 3) return fmt::format("{}: '{}' is not a checksum", kName, line);
@@ -70,7 +70,7 @@ std::optional<std::string> damage_of(const fs::path& folder, const std::string& 
   }
   std::error_code unknown;
   if (fs::exists(folder / name, unknown) && !fs::is_regular_file(folder / name, unknown)) {
-    return fmt::format("{}: it is not a file", name);  // a pipe would be waited for
+    return fmt::format("{}: it is not a file", name);  // reading a pipe would block
   }
   Sum sum;
   try {
@@ -78,8 +78,7 @@ std::optional<std::string> damage_of(const fs::path& folder, const std::string& 
   } catch (const Error& error) {
     return fmt::format("{}: {}", name, error.reason());
   }
-  // Compared as text: a line in another spelling of the same numbers was not written by this
-  // program.
+  // Compare as text: this program would not have written the same numbers in another form.
   if (line_of(sum, name) == line) return std::nullopt;
   if (std::to_string(sum.bytes) != words[1]) {
     return fmt::format("{}: it has {} bytes and had {}", name, sum.bytes, words[1]);
@@ -102,7 +101,7 @@ void write_checksums(const std::string& folder) {
     }
   }
   if (error) throw cannot_write(fs::path(folder) / kName, Error(Exit::kOs, "", error.message()));
-  // By checksum, which is as good as any order that does not depend on the folder's.
+  // Sort by checksum: any order works if it does not depend on the folder's.
   std::sort(lines.begin(), lines.end());
   lines.insert(lines.begin(), fmt::format("{}{}", lines.size(), kFirstLine));
   write_file_atomically(fs::path(folder) / kName, join(lines, "\n") + "\n");
@@ -110,7 +109,7 @@ void write_checksums(const std::string& folder) {
 
 bool has_checksums(const std::string& folder) {
   std::error_code unreadable;
-  // A folder that cannot be read counts as having them: find_damage() then says why.
+  // Treat an unreadable folder as having checksums: find_damage() then reports the reason.
   return fs::exists(fs::path(folder) / kName, unreadable) || unreadable;
 }
 
@@ -123,7 +122,7 @@ std::optional<std::string> find_damage(const std::string& folder) {
   } catch (const Error& error) {
     return fmt::format("{}: {}", kName, error.reason());
   }
-  // The last one is what follows the last line's end: nothing.
+  // The last element is the empty text after the final newline.
   const bool is_whole = lines.size() >= 2 && lines.back().empty() &&
                         lines.front() == fmt::format("{}{}", lines.size() - 2, kFirstLine);
   if (!is_whole) return fmt::format("{}: it was changed after it was written", kName);

@@ -1,4 +1,4 @@
-// Says whether two runs are the same, and why not, in the options' own names. It reads no files.
+// Lists the differences between two runs, with the names of their options. Reads no files.
 #include "trainer/checkpoint/run_identity.h"
 
 #include <fmt/format.h>
@@ -9,8 +9,8 @@
 namespace dtl::trainer {
 namespace {
 
-// 64-bit FNV-1a over 32-bit words. Sizes count, too, so that an element cannot move from one vector
-// to the next unnoticed.
+// 64-bit FNV-1a over 32-bit words. Includes sizes, so moving an element from one vector to the next
+// changes the hash.
 class Hash {
  public:
   template <class T>
@@ -33,7 +33,7 @@ class Hash {
   std::uint64_t value_ = 0xCBF29CE484222325;
 };
 
-// Checkpoints hold this number: another order of the calls would refuse all older ones.
+// Checkpoints store this hash: changing the order of calls would refuse all older ones.
 std::uint64_t hash_of(const Examples& examples) {
   Hash hash;
   hash(examples.ids);
@@ -60,8 +60,8 @@ class Comparison {
   std::vector<std::string> found_;
 };
 
-// The same --warmup_ratio gives a longer run more steps. transformers rounds up, so the saved steps
-// are compared with the same rounding.
+// The same --warmup_ratio gives a longer run more steps. transformers rounds up, so compare the
+// saved steps with the same rounding.
 bool warms_up_alike(const OptimizerSettings& saved, const OptimizerSettings& now) {
   return now.warmup_share > 0 && now.total_steps > saved.total_steps &&
          std::ceil(now.warmup_share * static_cast<double>(saved.total_steps)) ==
@@ -85,11 +85,11 @@ void compare_optimizers(Comparison& compare, const OptimizerSettings& saved,
   if (now.schedule != Schedule::kConstant && !warms_up_alike(saved, now)) {
     compare("warmup_steps", saved.warmup_steps, now.warmup_steps);
   }
-  // A longer run is allowed: resume_point.cc says what becomes of the learning rate.
+  // A longer run is allowed: resume_point.cc reports how the learning rate changes.
   if (depends_on_total(now.schedule) && now.total_steps < saved.total_steps) {
     compare("the number of steps", saved.total_steps, now.total_steps);
   }
-  // Of two different schedules the shapes cannot be compared.
+  // The shapes of different schedules are not comparable.
   if (saved.schedule == now.schedule && saved.shape != now.shape) {
     compare.say("lr_scheduler_kwargs differ");
   }
@@ -146,21 +146,21 @@ std::optional<dt_wire> gradient_wire_named(std::string_view name) {
 std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity& now) {
   Comparison compare;
   compare("seed", saved.seed, now.seed);
-  // Without a seed of its own the order of examples follows the run's seed.
+  // Without its own seed, the order of examples follows the run's seed.
   if (saved.data_seed || now.data_seed) {
     compare("data_seed", saved.data_seed.value_or(saved.seed), now.data_seed.value_or(now.seed));
   }
   compare("the global batch", saved.global_batch, now.global_batch);
   compare("the number of examples", saved.examples, now.examples);
-  // Other numbers of an epoch follow from those above, and would only repeat them.
+  // Other differences per epoch follow from those above.
   if (!compare.any()) {
     compare("the number of examples of an epoch", saved.examples_per_epoch, now.examples_per_epoch);
   }
-  // Another number of examples has been told already, and explains another hash.
+  // A different number of examples is reported above and explains a different hash.
   if (saved.examples == now.examples && saved.data_hash != now.data_hash) {
     compare.say("the training data or its tokenization differs");
   }
-  // Old checkpoints do not say these two, so a run from one of them takes any.
+  // Old checkpoints do not record these two, so runs from them accept any value.
   if (saved.precision && now.precision) {
     compare("the precision (--bf16)", precision_name(*saved.precision),
             precision_name(*now.precision));

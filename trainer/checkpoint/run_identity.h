@@ -1,7 +1,7 @@
 #pragma once
-// RunIdentity: what must be the same for a resumed run to compute what the interrupted one would
-// have. The numbers of ranks, threads and micro-batches are not part of it: they change rounding
-// only. A plain value.
+// RunIdentity: the settings that must be equal for a resumed run to compute what the interrupted
+// run would have. Numbers of ranks, threads and micro-batches are not included: they only change
+// rounding. A plain value.
 
 #include <cstdint>
 #include <optional>
@@ -18,10 +18,10 @@ struct RunIdentity {
   std::uint64_t seed = 0;
   std::int64_t global_batch = 0;
   std::int64_t examples = 0, examples_per_epoch = 0;
-  std::uint64_t data_hash = 0;  // of tokens and of what is to be learnt
+  std::uint64_t data_hash = 0;  // of tokens and labels
   OptimizerSettings optimizer = {};
-  std::optional<std::uint64_t> data_seed = {};  // none: seed
-  // Unknown: not compared; checkpoints had none once.
+  std::optional<std::uint64_t> data_seed = {};  // none: same as seed
+  // Unknown: not compared; old checkpoints lack it.
   std::optional<Precision> precision = {};
   std::optional<dt_wire> gradient_wire = {};
 };
@@ -29,16 +29,16 @@ struct RunIdentity {
 RunIdentity identity_of(const TrainSettings& settings, const Examples& examples,
                         Precision precision);
 
-// "fp32", "bf16", "bf16=emulate"; and back.
+// "fp32", "bf16", "bf16=emulate"; precision_named() is the inverse.
 std::string_view precision_name(Precision precision);
 std::optional<Precision> precision_named(std::string_view name);
 
-// "f32", which is DT_WIRE_DEFAULT, "bf16", "f16"; and back.
+// "f32" (DT_WIRE_DEFAULT), "bf16", "f16"; gradient_wire_named() is the inverse.
 std::string_view gradient_wire_name(dt_wire wire);
 std::optional<dt_wire> gradient_wire_named(std::string_view name);
 
-// "learning_rate was 0.001 and is 0.002" for everything that differs and matters. A run may become
-// longer; shorter only where the learning rate is constant.
+// "learning_rate was 0.001 and is 0.002" for each relevant difference. A run may become longer; it
+// may become shorter only with a constant learning rate.
 std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity& now);
 
 }  // namespace dtl::trainer

@@ -1,5 +1,5 @@
-// The files of a state that a run can go on from. Keys of training_state.json are never renamed:
-// checkpoints of older versions must stay readable.
+// The files of a state to resume from. Never rename keys of training_state.json: checkpoints of
+// older versions must stay readable.
 #include "trainer/checkpoint/saved_state.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using OrderedJson = nlohmann::ordered_json;
 
-// Raised only for a file that older programs must not read.
+// Increase it only if older programs must not read the file.
 constexpr int kFormat = 1;
 constexpr std::size_t kMaxStateBytes = 1 << 20;
 constexpr std::uint64_t kStepTag = 0xFFFF0060, kParametersTag = 0xFFFF0061,
@@ -36,8 +36,8 @@ fs::path state_file(const std::string& folder) {
   return fs::path(folder) / "training_state.json";
 }
 
-// Every member in one place, for both directions: a visitor is called with key and member. So no
-// member can be written and not read.
+// Visits every member with its key, for writing and reading. So no member can be written but not
+// read.
 template <class Visitor, class Identity>
 void visit_run(Visitor&& v, Identity& run) {
   v("seed", run.seed);
@@ -56,8 +56,7 @@ void visit_run(Visitor&& v, Identity& run) {
   v("total_steps", o.total_steps);
 }
 
-// Keys that older checkpoints lack. A missing key means its default, which is what programs of that
-// time did.
+// Keys that older checkpoints lack. Their defaults are what programs of that time did.
 template <class Visitor, class Optimizing>
 void visit_newer(Visitor&& v, Optimizing& o) {
   v("momentum", o.momentum);
@@ -91,7 +90,7 @@ std::string text_of(const RunIdentity& run, std::int64_t step,
   return json.dump(2) + "\n";
 }
 
-// training_state.json, with errors that name file and key.
+// Reads training_state.json. Errors name file and key.
 class StateText {
  public:
   explicit StateText(const std::string& path) : path_(path) {
@@ -107,7 +106,7 @@ class StateText {
   template <class T>
   void get(const char* key, T& value) const {
     const auto it = json_.find(key);
-    // nlohmann's get<> converts silently between types of numbers: hence the check.
+    // nlohmann's get<> converts silently between number types, so check first.
     const bool fits = it != json_.end() && (std::is_same_v<T, std::string> ? it->is_string()
                                             : std::is_same_v<T, bool>      ? it->is_boolean()
                                             : std::is_floating_point_v<T>  ? it->is_number()
@@ -117,7 +116,7 @@ class StateText {
     value = it->template get<T>();
   }
   bool has(const char* key) const { return json_.contains(key); }
-  // What `named` makes of a text; never nullopt.
+  // The value of `named` for a text; fails if it is nullopt.
   template <class Named>
   auto word(const char* key, const Named& named) const {
     std::string text;
@@ -158,7 +157,7 @@ RunIdentity run_in(const StateText& text) {
   return run;
 }
 
-// Straight to its place in the flat array, without a copy of the file in memory.
+// Reads straight into the flat array, without a copy of the file in memory.
 void read_tensor(const SafetensorsFile& file, const std::string& name,
                  const std::vector<std::int64_t>& shape, float* to) {
   const auto attempted = fmt::format("{}: tensor {}", file.path(), name);
@@ -171,7 +170,7 @@ void read_tensor(const SafetensorsFile& file, const std::string& name,
   file.read(*entry, to);
 }
 
-// All tensors must be there, with their shapes.
+// All tensors must exist with the expected shapes.
 std::vector<float> read_parameters(const SafetensorsFile& file, const ParameterLayout& layout) {
   std::vector<float> values(static_cast<std::size_t>(layout.total));
   for (const ParameterInfo& tensor : layout.tensors) {
@@ -200,13 +199,13 @@ void add_views(const std::vector<KeptTensor>& kept, std::span<const float> value
 void write_training_state(const std::string& folder, const ModelConfig& config,
                           const ParameterLayout& layout, const RunIdentity& identity,
                           const TrainingState& state, const std::optional<TrainingCost>& cost) {
-  // training_state.json is the last file to come: a folder without it is not a checkpoint.
+  // Write training_state.json last: a folder without it is not a checkpoint.
   save_model(folder, config, layout, state.parameters);
   const OptimizerState kept = optimizer_state(layout, identity.optimizer);
   std::vector<TensorView> views;
   add_views(kept.m, state.m, views);
   add_views(kept.v, state.v, views);
-  // By name, so that equal states give equal files.
+  // Sort by name, so that equal states give equal files.
   std::sort(views.begin(), views.end(),
             [](const TensorView& one, const TensorView& other) { return one.name < other.name; });
   write_safetensors(fs::path(folder) / "optimizer.safetensors", views);
@@ -234,7 +233,7 @@ TrainingState read_training_state(const std::string& folder, const ParameterLayo
   const SafetensorsFile model(fs::path(folder) / "model.safetensors");
   const OptimizerState kept = optimizer_state(layout, identity.optimizer);
   const std::int64_t step = state.step;
-  // Gaps between tensors, which no file has, are 0 on every rank.
+  // Files do not store the gaps between tensors; they are 0 on every rank.
   state = state_at_start(read_parameters(model, layout), kept);
   state.step = step;
   for (const ParameterInfo& tensor : layout.tensors) {
@@ -265,7 +264,7 @@ void share_training_state(Ranks& group, const ParameterLayout& layout,
                           const OptimizerSettings& optimizer, TrainingState& state) {
   const auto count = static_cast<std::size_t>(layout.total);
   group.broadcast(&state.step, sizeof state.step, kStepTag);
-  // Ranks other than 0 come with an empty state.
+  // Ranks other than 0 start with an empty state.
   if (state.parameters.size() != count) {
     const std::int64_t step = state.step;
     state = state_at_start(std::vector<float>(count), optimizer_state(layout, optimizer));

@@ -1,5 +1,5 @@
-// Just enough of protocol buffers and TFRecord to write scalars, so that neither TensorFlow nor a
-// protobuf library is needed. Nothing is read back.
+// Writes scalars with a minimal subset of protocol buffers and TFRecord, so that dttrain needs
+// neither TensorFlow nor a protobuf library. Reads nothing back.
 #include "trainer/report/event_file.h"
 
 #include <fcntl.h>
@@ -23,8 +23,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
 
-// TFRecord rotates the checksum and adds a constant, so that a record within a record is never
-// taken for one.
+// TFRecord rotates the checksum and adds a constant, so that a record inside a record is not
+// mistaken for one.
 std::uint32_t masked(std::uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
 }
@@ -37,7 +37,7 @@ std::string bytes_of(T value) {
 // Protocol buffers: a field is a key (number << 3 | wire type) and a value of that type.
 enum class Wire { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
 
-// Seven bits a byte, the lowest first; the top bit says that more follow.
+// Seven bits per byte, lowest first. The top bit says that more bytes follow.
 std::string varint(std::uint64_t value) {
   std::string bytes;
   for (; value >= 0x80; value >>= 7) bytes += static_cast<char>((value & 0x7F) | 0x80);
@@ -68,7 +68,7 @@ std::string event_record(std::string_view payload) {
 }
 
 std::string version_event(double wall_time) {
-  // The version that TensorBoard expects in the first record.
+  // TensorBoard expects this version in the first record.
   return wall_time_field(wall_time) + message(3, "brain.Event:2");
 }
 
@@ -90,8 +90,7 @@ EventFile::EventFile(const std::string& folder) {
   const double time = now();
   path_ = fmt::format("{}/events.out.tfevents.{}.{}.{}.0", folder, static_cast<std::int64_t>(time),
                       own_host_name(), ::getpid());
-  // O_APPEND and one write per record: a reader of the file never sees half of one in the
-  // middle.
+  // O_APPEND and one write per record: readers never see half a record in the middle.
   file_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!file_.valid()) throw system_error(path_ + ": cannot create", Exit::kCannotWrite);
   write_all(file_.get(), event_record(version_event(time)));

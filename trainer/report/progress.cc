@@ -1,5 +1,5 @@
-// All that rank 0 says on standard output while it trains. Speeds leave out pauses; the figures
-// come from Trainer, nothing is measured here but time.
+// Rank 0's output on standard output during training. Speeds exclude pauses. Figures come from
+// Trainer; this file measures only time.
 #include "trainer/report/progress.h"
 
 #include <fmt/format.h>
@@ -15,10 +15,10 @@
 namespace dtl::trainer {
 namespace {
 
-constexpr auto kRefresh = std::chrono::milliseconds(100);  // of the bar
-// Through dtlaunch, which draws bars no more often.
+constexpr auto kRefresh = std::chrono::milliseconds(100);  // for the bar
+// Through dtlaunch, which redraws bars no more often.
 constexpr auto kLauncherRefresh = std::chrono::milliseconds(200);
-// Columns.
+// In columns.
 constexpr std::size_t kShortestBar = 10, kLongestBar = 60;
 
 double seconds_between(std::chrono::steady_clock::time_point from,
@@ -53,7 +53,7 @@ std::string bar_text(const BarFigures& f, std::size_t columns) {
       static_cast<double>(f.step) / static_cast<double>(std::max<std::int64_t>(1, f.total_steps)),
       0.0, 1.0);
   const std::string head = fmt::format("{:3.0f}% ", std::floor(done * 100));
-  // In order of importance: where the line is full, the rest is left out.
+  // In order of importance: figures that do not fit are left out.
   std::vector<std::string> figures = {
       fmt::format("  {}/{}", f.step, f.total_steps),
       fmt::format("  ETA {}", duration_text(f.seconds_left)),
@@ -72,7 +72,7 @@ std::string bar_text(const BarFigures& f, std::size_t columns) {
 
   std::string tail;
   for (const std::string& figure : figures) {
-    // 2 for the brackets.
+    // 2 columns for the brackets.
     if (head.size() + kShortestBar + 2 + tail.size() + figure.size() > columns) break;
     tail += figure;
   }
@@ -85,7 +85,7 @@ std::string bar_text(const BarFigures& f, std::size_t columns) {
 
 std::string line_text(const LineFigures& f, std::optional<std::size_t> columns) {
   struct Figure {
-    int importance;  // 0: the most
+    int importance;  // 0: the highest
     std::string text;
   };
   const Figure figures[] = {
@@ -139,14 +139,14 @@ void Progress::step(const StepReport& report, const StepShares& shares) {
 }
 
 double Progress::training_seconds(Clock::time_point since, double paused_then) const {
-  // Never 0: speeds are divided by it.
+  // Never 0, because speeds divide by it.
   return std::max(1e-9, seconds_between(since, Clock::now()) - (paused_ - paused_then));
 }
 
 void Progress::draw() {
   shown_ = Clock::now();
   const double trained = training_seconds(start_, 0);
-  // Over all steps of this run: the first ones are slower, but the estimate does not jump.
+  // Average over all steps of this run: the first steps are slower, but the estimate is stable.
   const double pace = trained / static_cast<double>(std::max<std::int64_t>(1, steps_));
   BarFigures f;
   f.step = last_.step;
@@ -157,7 +157,7 @@ void Progress::draw() {
   f.loss = last_.loss;
   f.tokens_per_second = static_cast<double>(tokens_) / trained;
   f.shares = shares_;
-  // One column less than there are: some terminals begin a new line after the last one.
+  // Use one column less: some terminals wrap after the last column.
   const std::string text = bar_text(f, columns_now() - 1);
   if (own_terminal_) {
     clear();
@@ -169,8 +169,8 @@ void Progress::draw() {
   drawn_ = text.size();
 }
 
-// In a window that has become narrower, the bar takes several rows. dtlaunch looks after those of
-// its own; there blanks do, and no line is written with an escape sequence in it.
+// If the window became narrower, the bar takes several rows. dtlaunch clears its own bars; for
+// them, write blanks, because lines to dtlaunch must not contain escape sequences.
 void Progress::clear() {
   if (drawn_ == 0) return;
   if (own_terminal_) {
@@ -199,7 +199,7 @@ Progress::Line Progress::log() {
                    last_.gradient_norm, line.tokens_per_second, shares_, left},
                   screen ? std::optional(screen->columns) : std::nullopt));
   }
-  // The next line's figures begin here, those of the whole run go on.
+  // The next line's figures start here; those of the whole run continue.
   line_start_ = Clock::now();
   line_paused_ = paused_;
   line_loss_ = 0;
@@ -207,7 +207,7 @@ Progress::Line Progress::log() {
   return line;
 }
 
-// Evaluation is not training: speeds and estimates leave it out.
+// Evaluation is not training: speeds and estimates exclude it.
 void Progress::pause() {
   clear();
   pause_start_ = Clock::now();

@@ -1,6 +1,6 @@
 #pragma once
-// What rank 0 shows while it trains: a line whenever it is told to, and on a terminal, dtlaunch's
-// included, a bar below them. Both fit its width. Other ranks stay silent.
+// Rank 0's display during training: a line on each log(), and a bar below it if standard output
+// reaches a terminal, directly or through dtlaunch. Both fit its width. Other ranks print nothing.
 
 #include <chrono>
 #include <cstdint>
@@ -11,37 +11,36 @@
 
 namespace dtl::trainer {
 
-// Shares of a step's time and of the machine's best; below 0: unknown, and not shown.
+// Shares of a step's time and of the machine's peak. Below 0: unknown and not shown.
 struct StepShares {
-  double gemm_peak =
-      -1;               // floating-point operations per second, of what the matrix library reaches
-  double network = -1;  // of the time, waiting for other ranks
+  double gemm_peak = -1;  // compute rate, as a share of the matrix library's peak
+  double network = -1;    // share of the time spent waiting for other ranks
 };
 
 class Progress {
  public:
-  // first_step: how many steps are done already. bar: draw one if a terminal shows it.
+  // first_step: number of steps already done. bar: draw a bar if there is a terminal.
   Progress(bool speaks, std::int64_t total_steps, std::int64_t first_step, bool bar);
   ~Progress();  // removes the bar
 
-  // Counts a step, and draws the bar anew when it is time.
+  // Counts a step and redraws the bar when due.
   void step(const StepReport& report, const StepShares& shares);
 
   struct Line {
-    double mean_loss = 0;  // of the steps since the last line
+    double mean_loss = 0;  // over the steps since the last line
     double tokens_per_second = 0;
   };
-  // A line about the steps since the last one.
+  // Prints a line about the steps since the last one.
   Line log();
 
-  // Removes the bar, before somebody else writes a line; the next step draws it again.
+  // Removes the bar so that another line can be printed. The next step redraws it.
   void clear();
-  // Time in which nothing is trained, as evaluations: it counts for no speed.
+  // Starts time without training, such as evaluation, which speeds exclude.
   void pause();
   void go_on();
 
   double mean_loss() const;  // over all steps
-  double seconds() const;    // since construction, with the pauses
+  double seconds() const;    // since construction, including pauses
   std::int64_t tokens() const { return tokens_; }
 
  private:
@@ -50,16 +49,16 @@ class Progress {
   void draw();
 
   bool speaks_, bar_;
-  bool own_terminal_ = true;  // false: dtlaunch's
+  bool own_terminal_ = true;  // false: dtlaunch's terminal
   std::int64_t total_steps_;
-  // shown_: when the bar was drawn last.
+  // shown_: when the bar was last drawn.
   Clock::time_point start_, line_start_, shown_, pause_start_;
   double paused_ = 0, line_paused_ = 0;  // seconds
   double loss_sum_ = 0, line_loss_ = 0;
   std::int64_t steps_ = 0, line_steps_ = 0, tokens_ = 0, line_tokens_ = 0;
   StepReport last_;
   StepShares shares_;
-  std::size_t drawn_ = 0;  // columns of the bar that is on the terminal now
+  std::size_t drawn_ = 0;  // columns of the bar on the terminal
 };
 
 struct BarFigures {
@@ -71,8 +70,8 @@ struct BarFigures {
   StepShares shares;
 };
 
-// One line of at most `columns` columns: share done, a bar, and as many figures as there is room
-// for, the most important first. ASCII.
+// A line of at most `columns` columns: the share done, a bar, and the most important figures that
+// fit. ASCII.
 std::string bar_text(const BarFigures& figures, std::size_t columns);
 
 struct LineFigures {
@@ -83,13 +82,13 @@ struct LineFigures {
   double seconds_left = 0;
 };
 
-// All figures, or with `columns` as many as there is room for, the most important first.
+// All figures, or the most important that fit in `columns`.
 std::string line_text(const LineFigures& figures, std::optional<std::size_t> columns);
 
 // "1:05", "2:03:04"
 std::string duration_text(double seconds);
 
-// One line on standard output, at once.
+// Prints one line on standard output and flushes it.
 void say(const std::string& text);
 
 }  // namespace dtl::trainer

@@ -1,5 +1,5 @@
-// Sums seconds from one line of the log to the next, and exchanges them with the other ranks there.
-// So the report costs one small sum for each line and none for each step.
+// Sums seconds between two log lines, and exchanges them with the other ranks at each line. So the
+// report costs one small sum per line and none per step.
 #include "trainer/report/rank_times.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace dtl::trainer {
 namespace {
 
 constexpr std::uint64_t kReportTag = 0xFFFF0050;
-constexpr std::size_t kFigures = 6;  // of a rank: seconds of the parts, then operations
+constexpr std::size_t kFigures = 6;  // per rank: seconds of the parts, then operations
 
 }  // namespace
 
@@ -25,12 +25,12 @@ void RankTimes::add(const StepReport& report) {
   since_log_.step_s += work.step_s;
 }
 
-// Each rank fills its own row and leaves zeros elsewhere, so the sum is everybody's rows.
+// Each rank fills its own row and leaves zeros elsewhere, so the sum contains all rows.
 void RankTimes::log(Ranks& group, const StepReport& report) {
   const auto ranks = static_cast<std::size_t>(group.size());
   std::vector<float> rows(ranks * kFigures);
   const StepWork& w = since_log_;
-  // What is left of step_s: the choice of examples and clearing of gradients (step_cost.h).
+  // The rest of step_s: choosing examples and clearing gradients (step_cost.h).
   const double known = w.forward_s + w.backward_s + w.network_s + w.optimizer_s;
   const std::array<double, kFigures> mine{w.forward_s,   w.backward_s,     w.network_s,
                                           w.optimizer_s, w.step_s - known, w.flops};
@@ -50,10 +50,10 @@ void RankTimes::log(Ranks& group, const StepReport& report) {
     all.backward += static_cast<double>(row[1]);
     all.network += static_cast<double>(row[2]);
     all.optimizer += static_cast<double>(row[3]);
-    // Rounding to float may leave a tiny negative rest.
+    // Rounding to float may make the rest slightly negative.
     all.other += static_cast<double>(std::max(row[4], 0.0F));
     of_rank_[r].name = fmt::format("rank {}", r);
-    // By the time of forward and backward alone: waiting for the network does not compute.
+    // Divide by the time of forward and backward only: waiting for the network is not computing.
     const float computing = row[0] + row[1];
     if (computing > 0) {
       of_rank_[r].points.push_back({step, static_cast<double>(row[5] / computing) * 1e-9});

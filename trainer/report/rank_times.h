@@ -1,5 +1,5 @@
 #pragma once
-// RankTimes: how fast each rank was and where its time went, for the run's report.
+// RankTimes: each rank's speed and use of time, for the run's report.
 
 #include <string>
 #include <vector>
@@ -12,13 +12,13 @@ namespace dtl::trainer {
 
 class RankTimes {
  public:
-  // All ranks, after each step.
+  // Call on all ranks after each step.
   void add(const StepReport& report);
-  // All ranks, at the same steps: what every rank did since the last time becomes a point of its
-  // curve. Rank 0 keeps it.
+  // Collective, at the same steps on all ranks. Adds a point to each rank's curve for the time
+  // since the last call. Rank 0 keeps the curves.
   void log(Ranks& group, const StepReport& report);
 
-  // The chart of each rank's arithmetic, and the time split.
+  // Adds the chart of each rank's compute rate, and the time split.
   void add_to(Report& report) const;
 
  private:
@@ -26,7 +26,7 @@ class RankTimes {
     double forward = 0, backward = 0, network = 0, optimizer = 0, other = 0;
   };
   StepWork since_log_;
-  std::vector<ReportCurve> of_rank_;  // GFLOP/s
+  std::vector<ReportCurve> of_rank_;  // GFLOP/s, by rank
   std::vector<Seconds> seconds_;      // by rank
 };
 

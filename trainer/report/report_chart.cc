@@ -1,6 +1,6 @@
-// A chart is an SVG that is stretched to any width (preserveAspectRatio none), with strokes that do
-// not stretch (vector-effect in report_html.cc) and HTML text beside it. So lines stay thin and
-// numbers readable without a script.
+// A chart is an SVG that stretches to any width (preserveAspectRatio none). Its strokes do not
+// stretch (vector-effect in report_html.cc), and numbers are HTML text beside it. So lines stay
+// thin and numbers readable without a script.
 #include "trainer/report/report_chart.h"
 
 #include <fmt/format.h>
@@ -17,12 +17,12 @@
 namespace dtl::trainer {
 namespace {
 
-constexpr double kSide = 1000;         // of a picture, before the page stretches it
-constexpr std::size_t kColumns = 600;  // that a curve is thinned to
-constexpr double kMostTicks = 5;       // about this many, at round numbers
-constexpr double kFewTicks = 4;        // where numbers are long and more would touch
+constexpr double kSide = 1000;         // of an SVG, before the page stretches it
+constexpr std::size_t kColumns = 600;  // points per curve after thinning
+constexpr double kMostTicks = 5;       // approximate, at round numbers
+constexpr double kFewTicks = 4;        // if numbers are long and more would overlap
 constexpr std::size_t kShortTick = 5;  // characters
-constexpr double kLargest = 1e100;     // what lies beyond is drawn as little as infinity
+constexpr double kLargest = 1e100;     // larger values are left out, as infinities are
 
 bool can_be_drawn(const ReportPoint& point) {
   return std::abs(point.x) <= kLargest && std::abs(point.y) <= kLargest;
@@ -36,12 +36,12 @@ struct Range {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  // A single value gets some room on both sides, or nothing could be drawn; and an axis that comes
-  // near 0 begins there.
+  // Adds room on both sides of a single value, which has no extent. An axis that comes near 0
+  // begins there.
   void widen() {
     if (low > 0 && low < 0.5 * high) low = 0;
     if (high - low > 1e-12 * size()) return;
-    // 5% of the value; 1 where the value is 0 or as good as that.
+    // 5% of the value; 1 if the value is 0 or close to it.
     const double room = size() > 1 / kLargest ? size() * 0.05 : 1;
     low -= room;
     high += room;
@@ -49,7 +49,7 @@ struct Range {
   double part_of(double value) const { return (value - low) / (high - low); }
 };
 
-// 1, 2 or 5 times a power of ten, so that there are about `count` in the range.
+// A step of 1, 2 or 5 times a power of ten that gives about `count` ticks in the range.
 double round_step(const Range& range, double count) {
   const double raw = (range.high - range.low) / count;
   const double power = std::pow(10.0, std::floor(std::log10(raw)));
@@ -59,10 +59,10 @@ double round_step(const Range& range, double count) {
   return 10 * power;
 }
 
-// As many digits as tell one tick from the next: "0.002" or "5e-5", "100.2k" in steps of 200.
+// Enough digits to tell ticks apart: "0.002" or "5e-5", "100.2k" in steps of 200.
 std::string tick_text(double tick, double step, const Range& range) {
   if (tick == 0) return "0";
-  // The power of ten; 1e-9 keeps 1000 from counting as 999.99...
+  // The power of ten. The 1e-9 keeps 1000 from counting as 999.99...
   const auto magnitude = [](double value) { return std::floor(std::log10(value) + 1e-9); };
   if (range.size() < 1e-3) {
     return scientific(tick, static_cast<int>(magnitude(std::abs(tick)) - magnitude(step)));
@@ -81,7 +81,7 @@ struct Tick {
 
 std::vector<Tick> ticks(const Range& range, double step) {
   std::vector<Tick> result;
-  // 1e-9 of a step: a tick at the very end is not lost by rounding.
+  // 1e-9 of a step: rounding must not lose a tick at the very end.
   const auto first = static_cast<long long>(std::ceil(range.low / step - 1e-9));
   for (long long i = first; static_cast<double>(i) * step <= range.high + step * 1e-9; ++i) {
     const double tick = static_cast<double>(i) * step;
@@ -117,9 +117,9 @@ std::string curve_svg(const Frame& frame, const std::vector<ReportPoint>& points
     svg += fmt::format("{:.1f},{:.1f} ", frame.at_x(point.x), frame.at_y(point.y));
   }
   svg += "\"/>\n";
-  if (points.size() > 60) return svg;  // few points are worth a dot each
+  if (points.size() > 60) return svg;  // dots only on curves with few points
   for (const ReportPoint& point : points) {
-    // A line of no length with round ends stays round when the picture is stretched.
+    // A zero-length line with round caps stays round when the SVG is stretched.
     svg += fmt::format(
         "<path class=\"dot\" stroke=\"{}\" d=\"M{:.1f} {:.1f}h0\"><title>{:.0f}: "
         "{}</title></path>\n",
@@ -137,8 +137,7 @@ std::string legend(const std::vector<std::string>& names) {
   return html + "</ul>\n";
 }
 
-// The picture and the numbers around it, which take the room on the left that the
-// longest of them needs.
+// The SVG and the numbers around it. The longest number decides the room on the left.
 std::string plot_html(const ReportChart& chart, const Frame& frame, const std::string& curves) {
   const std::vector<Tick> beside = ticks(frame.y, round_step(frame.y, kMostTicks));
   std::string html = fmt::format(
@@ -195,7 +194,7 @@ std::vector<ReportPoint> thin_out(const std::vector<ReportPoint>& points, std::s
   if (clean.size() <= 2 * columns) return clean;
   std::vector<ReportPoint> result;
   const double low = clean.front().x;
-  // Points at one x only: a width of 0 would divide by 0.
+  // If all points have the same x, a width of 0 would divide by 0.
   const double width = std::max(clean.back().x - low, std::numeric_limits<double>::min());
   const auto column_of = [&](const ReportPoint& p) {
     const double column = (p.x - low) / width * static_cast<double>(columns);
@@ -208,7 +207,7 @@ std::vector<ReportPoint> thin_out(const std::vector<ReportPoint>& points, std::s
       if (clean[end].y > clean[highest].y) highest = end;
       ++end;
     }
-    // In the order of x, each once.
+    // In order of x, without duplicates.
     std::array<std::size_t, 4> kept = {begin, lowest, highest, end - 1};
     std::sort(kept.begin(), kept.end());
     const auto last = std::unique(kept.begin(), kept.end());

@@ -1,5 +1,5 @@
-// The page as text: no template engine, no script. Each text from outside goes through html_text().
-// Charts are report_chart.h's.
+// Makes the page as text, without template engine or script. html_text() escapes all outside text.
+// report_chart.h makes the charts.
 #include "trainer/report/report_html.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace dtl::trainer {
 namespace {
 
-// Colours --c0 to --c7 are those of colour_of() (kColours), once for light and once for dark.
+// --c0 to --c7 are the colours of colour_of() (kColours), for light and dark mode.
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark; --paper: #fff; --ink: #1b1f24; --faint: #59636e; --line: #d8dee4;
   --c0: #0969da; --c1: #cf4a1d; --c2: #1a7f37; --c3: #8250df; --c4: #9a6700; --c5: #bf3989;
@@ -61,7 +61,7 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.4g} min", seconds / 60);
 }
 
-// A bar as long as its share of the longest one, and what its parts are.
+// A bar whose length is a share of the longest bar, and the list of its parts.
 std::string split_html(const ReportTimeSplit& split, double longest,
                        std::vector<std::string>& names) {
   const double total = total_seconds(split);
@@ -96,7 +96,7 @@ std::string times_html(const std::vector<ReportTimeSplit>& times) {
   return html + "</div>\n";
 }
 
-// A name of several words breaks between them.
+// Lets a name of several words break between them.
 std::string name_html(const std::string& name) {
   std::string html;
   for (const char c : html_text(name)) {

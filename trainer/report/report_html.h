@@ -1,6 +1,6 @@
 #pragma once
-// report.html: what a run did, on one page that needs no network, no script and no other file.
-// Readable in light and dark, from a telephone's width on.
+// report.html: a run's results on one page without network, scripts or other files. It is readable
+// in light and dark mode and on narrow screens.
 
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ struct ReportShare {
   double seconds = 0;
 };
 
-struct ReportTimeSplit {  // a stacked bar: where the time of a rank went
+struct ReportTimeSplit {  // a stacked bar: a rank's time
   std::string name;       // "rank 0"
   std::vector<ReportShare> shares;
 };
@@ -29,7 +29,7 @@ struct Report {
   std::vector<std::pair<std::string, std::string>> settings, machine;
 };
 
-// Whatever the texts hold is shown, never interpreted.
+// All texts are escaped, never interpreted as HTML.
 std::string report_html(const Report& report);
 
 }  // namespace dtl::trainer

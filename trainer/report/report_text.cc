@@ -1,4 +1,4 @@
-// Escapes and numbers. Nothing here knows the page's layout.
+// Escapes text and formats numbers. It does not know the page's layout.
 #include "trainer/report/report_text.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace dtl::trainer {
 namespace {
 
-// "2.5e-05": "2.5e-5".
+// "2.5e-05" becomes "2.5e-5".
 std::string without_zero(std::string number) {
   const std::size_t e = number.find('e');
   if (e != number.npos && e + 3 < number.size() && number[e + 2] == '0') number.erase(e + 2, 1);
@@ -20,7 +20,7 @@ std::string without_zero(std::string number) {
 }  // namespace
 
 std::string html_text(std::string_view text) {
-  // All or nothing: a text with one broken byte loses all characters that are not ASCII.
+  // All or nothing: a text with one invalid byte loses all characters that are not ASCII.
   const bool utf8 = find_invalid_utf8(text) == text.npos;
   std::string result;
   for (const char c : text) {

@@ -1,5 +1,5 @@
-// Keys, names and rounding are transformers', so that scripts which read its files read these. Each
-// row of the log goes to three places at once: log_history, metrics.jsonl and TensorBoard.
+// Keys, names and rounding are transformers', so that scripts for its files read these. Each log
+// row goes to log_history, metrics.jsonl and TensorBoard.
 #include "trainer/report/results.h"
 
 #include <fmt/format.h>
@@ -22,11 +22,10 @@
 namespace dtl::trainer {
 namespace {
 
-using Json = nlohmann::json;  // sorted keys, as run_glue's files have them
+using Json = nlohmann::json;  // sorted keys, as in run_glue's files
 
-// Of all_results.json, which earlier runs have written: it has some dozens of keys.
 constexpr const char* kOtherCheckpoint = "--resume_from_checkpoint CHECKPOINT";
-constexpr std::size_t kMaxResultsBytes = 1 << 20;
+constexpr std::size_t kMaxResultsBytes = 1 << 20;  // all_results.json has some dozens of keys
 constexpr const char *kOfThisRun = "train_", *kOfAllRuns = "total_train_";
 constexpr double kMaxCount = 9e15;  // a double holds every whole number up to there
 
@@ -75,7 +74,7 @@ std::vector<std::pair<std::string, double>> scalars_of(const Json& row) {
   return scalars;
 }
 
-// Steps or tokens, also written as 10.0. Nothing for anything else.
+// Steps or tokens; 10.0 is accepted too. Nothing for other values.
 std::optional<std::int64_t> count_in(const Json& value) {
   if (!value.is_number()) return std::nullopt;
   const auto number = value.get<double>();
@@ -83,7 +82,7 @@ std::optional<std::int64_t> count_in(const Json& value) {
   return value.get<std::int64_t>();
 }
 
-// The N of .../checkpoint-N; 0 where the path ends otherwise.
+// The N of .../checkpoint-N; 0 if the path ends otherwise.
 std::int64_t step_of_checkpoint(const std::string& path) {
   const std::size_t dash = path.rfind("checkpoint-");
   return dash == path.npos ? 0 : std::strtoll(path.c_str() + dash + 11, nullptr, 10);
@@ -93,10 +92,10 @@ std::int64_t step_of_checkpoint(const std::string& path) {
 
 struct Results::Impl {
   std::filesystem::path folder;
-  std::ofstream stream;  // metrics.jsonl, a line at a time
+  std::ofstream stream;  // metrics.jsonl, line by line
   std::string event_folder;
   std::optional<EventFile> events;
-  bool keeps = false;  // what a training left
+  bool keeps = false;  // keep the files of an earlier training
   Settings settings;
   PolicySettings policy;
   Json history = Json::array();
@@ -130,13 +129,13 @@ struct Results::Impl {
   Json callbacks() const;
 };
 
-// What earlier runs left, and over it this run's figures. Of a training before this one nothing is
-// left: a run that has begun anew has no figures in total.
+// This run's figures on top of those that earlier runs left. A new training drops the figures of an
+// earlier one, so a run that began anew has no totals.
 Json Results::Impl::all_results() const {
   Json all = Json::object();
   if (std::filesystem::exists(path("all_results.json"))) {
     const std::string text = read_regular_file(path("all_results.json"), kMaxResultsBytes);
-    // A file that is broken is not worth ending a run for: it is written anew.
+    // A broken file is not worth ending the run: replace it.
     const Json old = nests_too_deep(text) ? Json() : Json::parse(text, nullptr, false);
     if (old.is_object()) all = old;
   }
@@ -148,7 +147,7 @@ Json Results::Impl::all_results() const {
   return all;
 }
 
-// Where transformers keeps what its EarlyStoppingCallback has to remember.
+// Where transformers stores the state of its EarlyStoppingCallback.
 Json Results::Impl::callbacks() const {
   if (policy.patience == 0) return Json::object();
   return {{"EarlyStoppingCallback",
@@ -162,7 +161,7 @@ Json Results::Impl::state() const {
   Json json = {{"epoch", epoch},
                {"eval_steps", policy.eval_steps},
                {"global_step", step},
-               // These three are constant: transformers wants them there.
+               // Constants that transformers requires.
                {"is_hyper_param_search", false},
                {"is_local_process_zero", true},
                {"is_world_process_zero", true},
@@ -179,7 +178,7 @@ Json Results::Impl::state() const {
        {"best_global_step", "best_metric", "best_model_checkpoint", "trial_name", "trial_params"}) {
     json[none] = nullptr;
   }
-  if (settings.max_steps > 0) {  // as many passes as they begin
+  if (settings.max_steps > 0) {  // rounded up to whole passes
     json["num_train_epochs"] =
         (policy.total_steps + policy.steps_per_epoch - 1) / policy.steps_per_epoch;
   }
@@ -201,12 +200,12 @@ void Results::start(const Settings& settings, const PolicySettings& policy, bool
   impl_->settings = settings;
   impl_->policy = policy;
   impl_->keeps = keep || !settings.do_train;
-  if (!impl_->keeps) impl_->open_events();  // here rather than after the first steps: it may fail
+  if (!impl_->keeps) impl_->open_events();  // open now, so that a failure does not cost steps
   if (impl_->folder.empty()) return;
   impl_->stream.open(impl_->folder / "metrics.jsonl",
                      impl_->keeps ? std::ios::app : std::ios::trunc);
   if (impl_->keeps) return;
-  // A resumed run writes the restored rows again: the file was cut when it was opened.
+  // A resumed run writes the restored rows again: opening truncated the file.
   for (const Json& row : impl_->history) impl_->stream_row(row);
 }
 
@@ -227,7 +226,7 @@ void Results::log_evaluation(std::int64_t step, double epoch, const EvaluationFi
   Json& file = figures.prefix == "eval" ? impl_->evaluation : impl_->prediction;
   file.update(row);
   file[figures.prefix + "_samples" + figures.suffix] = figures.examples;
-  // The log is of evaluations: predictions have their own file.
+  // The log has only evaluations: predictions have their own file.
   if (figures.prefix != "eval") return;
   row["step"] = step;
   impl_->add(row);
@@ -286,12 +285,12 @@ Results::Restored Results::restore(const std::string& text, const std::string& m
     if (checkpoint.is_string()) r.best_checkpoint = checkpoint.get<std::string>();
     const std::int64_t saved = step_of_checkpoint(r.best_checkpoint);
     if (const Json value = state.value("best_metric", Json()); value.is_number()) {
-      const Json at = state.value("best_global_step", Json());  // younger than best_metric
+      const Json at = state.value("best_global_step", Json());  // newer than best_metric
       r.best.best = {value.get<double>(), at.is_null() ? saved : count(at, "best_global_step")};
       if (saved > 0) r.best.best_saved = RunPolicy::Best{value.get<double>(), saved};
     }
     const std::string key = "eval_" + metric;
-    for (const Json& row : rows) {  // of what was saved there may be a worse figure than the best
+    for (const Json& row : rows) {  // the saved model may have a worse figure than the best
       const bool there = count_in(row.value("step", Json(0))) == saved && row.contains(key);
       if (there && r.best.best_saved && row[key].is_number()) {
         r.best.best_saved->metric = row[key].get<double>();
@@ -301,7 +300,7 @@ Results::Restored Results::restore(const std::string& text, const std::string& m
         "/stateful_callbacks/EarlyStoppingCallback/attributes/"
         "early_stopping_patience_counter"_json_pointer;
     r.best.without_better = count(state.value(counter, Json(0)), "early_stopping_patience_counter");
-  } catch (const Json::exception&) {  // whose text speaks of the library
+  } catch (const Json::exception&) {  // its text speaks of the library
     throw Error(Exit::kBadInput, attempted,
                 "log_history, global_step or epoch is missing or has the wrong type",
                 kOtherCheckpoint);
@@ -323,7 +322,7 @@ void Results::write() const {
     if (!json->empty()) impl_->write(name, *json, 4);
   }
   impl_->write("all_results.json", all, 4);
-  if (impl_->keeps) return;  // those of the training that made the model stay
+  if (impl_->keeps) return;  // keep those of the training that made the model
   impl_->write("trainer_state.json", impl_->state(), 2);
   write_file_atomically(impl_->path("training_args.json"), settings_json(impl_->settings));
 }
@@ -364,8 +363,8 @@ MetricList Results::figures() const {
 std::string Results::write_predictions(const std::string& task,
                                        const std::vector<std::string>& predictions,
                                        const std::vector<int>& lines) {
-  // GLUE's server takes the two columns alone. An index counts examples: blank lines and texts of
-  // several lines make it another number than that of the line.
+  // GLUE's server accepts only two columns. The index counts examples; it differs from the line
+  // number after blank lines and multi-line texts.
   const bool of_glue = !task.empty();
   std::string text = of_glue ? "index\tprediction\n" : "index\tprediction\tline\n";
   for (std::size_t i = 0; i < predictions.size(); ++i) {

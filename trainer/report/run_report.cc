@@ -1,4 +1,4 @@
-// Translates results into the report's terms; it draws nothing. Names of charts and units are for
+// Translates results into the report's terms; draws nothing. Names of charts and units are for
 // people, keys are those of all_results.json.
 #include "trainer/report/run_report.h"
 
@@ -16,7 +16,7 @@
 namespace dtl::trainer {
 namespace {
 
-// By step; of two rows with the same step the first one counts.
+// Sorted by step. For equal steps, the first row counts.
 ReportCurve curve_of(const Results& results, const std::string& key, const std::string& name) {
   std::map<std::int64_t, double> values;
   for (const auto& [step, value] : results.curve(key)) values.emplace(step, value);
@@ -27,8 +27,8 @@ ReportCurve curve_of(const Results& results, const std::string& key, const std::
   return curve;
 }
 
-// Without SQuAD's numbers of questions and thresholds: on their scale percentages would look flat.
-// Of the classes only their mean F1: curves by the dozen cannot be told apart.
+// Leaves out SQuAD's question counts and thresholds: on their scale, percentages would look flat.
+// For classes, shows only the mean F1: dozens of curves are unreadable.
 ReportChart metrics_chart(const Results& results) {
   ReportChart chart{"Evaluation", "step", "", {}};
   for (const std::string& key : results.evaluated_keys()) {
@@ -61,7 +61,7 @@ std::string operations_text(double value) {
 }  // namespace
 
 std::string figure_text(const std::string& key, double value) {
-  // The order matters: "_samples_per_second" has "_samples" in it.
+  // Order matters: "_samples_per_second" contains "_samples".
   const auto has = [&](const char* part) { return key.find(part) != key.npos; };
   if (has("_runtime")) return readable(value) + " s";
   if (has("_samples_per_second")) return readable(value) + " examples/s";
@@ -69,7 +69,7 @@ std::string figure_text(const std::string& key, double value) {
   if (has("_tokens_per_second")) return fmt::format("{:.0f} tokens/s", value);
   if (has("_samples") || key.ends_with("total")) return fmt::format("{:.0f} examples", value);
   if (key == "total_flos") return operations_text(value);
-  // Below that, four digits behind the point show too little.
+  // For smaller values, four decimals show too little.
   const bool small = value != 0 && std::abs(value) < 1e-3;
   return small || key == "epoch" ? short_number(value) : fmt::format("{:.4f}", value);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What report.html says of every run: figures, curves and settings out of its Results. Times and
-// the machine are the caller's to add.
+// The part of report.html that every run has: figures, curves and settings from its Results. The
+// caller adds times and the machine.
 
 #include <string>
 
@@ -14,7 +14,7 @@ namespace dtl::trainer {
 // throughput.
 Report run_report(const Settings& settings, const Results& results);
 
-// "3.12 s", "41.2 examples/s", "0.8407": a figure of all_results.json with its unit.
+// A figure of all_results.json with its unit: "3.12 s", "41.2 examples/s", "0.8407".
 std::string figure_text(const std::string& key, double value);
 
 }  // namespace dtl::trainer

@@ -1,5 +1,5 @@
-// dtlaunch says the width, and dtagent which pipe it reads: `dttrain | grep loss` within a rank
-// writes into another one, and inherits both variables.
+// dtlaunch sets the width, and dtagent names the pipe that it reads. In a rank, `dttrain | grep
+// loss` writes to another pipe but inherits both variables.
 #include "trainer/report/screen_width.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace dtl::trainer {
 namespace {
 
-constexpr std::size_t kUsualColumns = 80;  // of terminals that do not say
+constexpr std::size_t kUsualColumns = 80;  // for terminals that do not tell
 constexpr std::int64_t kMostColumns = 10'000;
 
 bool is_launchers_pipe(const char* told) {

@@ -1,6 +1,6 @@
 #pragma once
-// The terminal that standard output is shown on: this process's own, or that of a dtlaunch which
-// shows what the ranks write.
+// The width of the terminal that shows standard output: this process's terminal, or that of a
+// dtlaunch that shows the ranks' output.
 
 #include <cstddef>
 #include <optional>
@@ -8,12 +8,12 @@
 namespace dtl::trainer {
 
 struct ScreenWidth {
-  std::size_t columns = 80;  // for a line
-  bool own = true;           // false: dtlaunch stands between
+  std::size_t columns = 80;  // usable for a line
+  bool own = true;           // false: dtlaunch writes to it
 };
 
-// nullopt: standard output is a file or a pipe that nobody shows on a terminal. Asked each time,
-// since a window may be resized.
+// nullopt: standard output is a file or a pipe that no terminal shows. Call it each time, since the
+// user may resize the window.
 std::optional<ScreenWidth> screen_width();
 
 }  // namespace dtl::trainer

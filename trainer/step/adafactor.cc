@@ -4,9 +4,9 @@
 //   columns[c] = beta2 columns[c] + (1 - beta2) (mean over r of g[r, c]^2 + 1e-30)
 //   u[r, c]    = g[r, c] / sqrt(rows[r] / mean(rows)) / sqrt(columns[c])
 //   p          = p (1 - lr wd) - lr u / max(1, rms(u))
-// A vector keeps all its squares, as the columns of a matrix with one row. u is never stored: it is
-// g times a factor for the row and one for the column, so the update needs no memory of the
-// gradients' size. Word embeddings are updated apart because their gradients arrive last.
+// A vector keeps all its squares, as the columns of a matrix with one row. u is not stored: it is g
+// times a row factor and a column factor, so the update needs no memory of the gradients' size.
+// Word embeddings are updated separately because their gradients arrive last.
 #include "trainer/step/adafactor.h"
 
 #include <algorithm>
@@ -19,10 +19,10 @@ namespace dtl::trainer {
 namespace {
 
 constexpr double kLeastSquare = 1e-30;    // added to each squared gradient
-constexpr double kClipping = 1;           // of the update's root mean square
+constexpr double kClipping = 1;           // limit for the update's root mean square
 constexpr std::int64_t kBlock = 1 << 17;  // 512 KiB of gradients: a task of some 50 us
 
-// Blocks are whole rows, cut by the tensor's shape alone: which sums are added to which must not
+// Blocks are whole rows. Only the tensor's shape decides them, because the order of sums must not
 // depend on the number of threads.
 std::int64_t rows_of_block(std::int64_t cols) {
   return std::max<std::int64_t>(1, kBlock / cols);
@@ -37,7 +37,7 @@ void for_blocks(ThreadPool& pool, std::int64_t rows, std::int64_t cols, const Wo
   });
 }
 
-// A mean of squares goes on from the one before.
+// Exponential moving average of mean squares.
 float next_mean(float before, double beta2, double mean_square) {
   return static_cast<float>(beta2 * static_cast<double>(before) +
                             (1.0 - beta2) * (mean_square + kLeastSquare));
@@ -50,7 +50,7 @@ float inverse_root(double x) {
 }  // namespace
 
 Adafactor::Adafactor(const ParameterLayout& layout, ThreadPool& pool) : pool_(pool) {
-  std::int64_t at = 0;  // in v, as adafactor's optimizer_state() has it
+  std::int64_t at = 0;  // in v, in the order of optimizer_state()
   for (const ParameterInfo& tensor : layout.tensors) {
     const bool factored = tensor.shape.size() == 2;
     Matrix matrix{1, tensor.count, tensor.offset, -1, at, tensor.decay};
@@ -65,7 +65,7 @@ Adafactor::Adafactor(const ParameterLayout& layout, ThreadPool& pool) : pool_(po
   }
 }
 
-// Each block adds up columns of its own in `parts`; these are added in the blocks' order.
+// Each block sums columns in its part of `parts`. The parts are then added in block order.
 Adafactor::Sums Adafactor::sum_squares(const Matrix& t, float scale, const float* g) const {
   const std::int64_t blocks = (t.rows + rows_of_block(t.cols) - 1) / rows_of_block(t.cols);
   const auto cols = static_cast<std::size_t>(t.cols);
@@ -84,7 +84,7 @@ Adafactor::Sums Adafactor::sum_squares(const Matrix& t, float scale, const float
   return sums;
 }
 
-// Rows are summed apart and then in order: the result does not depend on the threads.
+// Sums each row separately and then adds in order: the result does not depend on the threads.
 double Adafactor::sum_update(const Matrix& t, const Factors& factors, const float* g) const {
   std::vector<double> sums(static_cast<std::size_t>(t.rows));
   for_blocks(pool_, t.rows, t.cols, [&](std::int64_t, std::int64_t row, std::int64_t end) {
@@ -103,11 +103,11 @@ void Adafactor::update(const Matrix& t, const AdafactorStep& step, const float* 
   const Sums sums = sum_squares(t, step.gradient_scale, g);
   const bool factored = t.row_at >= 0;
   Factors factors;
-  // g counts as clipped, so its scale goes into the factors of rows.
+  // Start the row factors with the scale of clipping, so that g counts as clipped.
   factors.rows.assign(sums.rows.size(), step.gradient_scale);
   factors.columns.resize(sums.columns.size());
   float* columns = state.v.data() + t.col_at;
-  // A vector has its squares in sums.columns, each alone: there is nothing to average.
+  // A vector has its single squares in sums.columns: no mean is needed.
   const double rows_of_mean = factored ? static_cast<double>(t.rows) : 1.0;
   for (std::size_t c = 0; c < sums.columns.size(); ++c) {
     columns[c] = next_mean(columns[c], step.beta2, sums.columns[c] / rows_of_mean);
@@ -130,7 +130,7 @@ void Adafactor::update(const Matrix& t, const AdafactorStep& step, const float* 
   const double rate = step.learning_rate / std::max(1.0, root_mean_square / kClipping);
   const auto keep =
       static_cast<float>(1.0 - (t.decay ? step.learning_rate * step.weight_decay : 0.0));
-  // From here on the factors of rows include the clipped learning rate.
+  // From here on, the row factors include the clipped learning rate.
   for (float& factor : factors.rows) {
     factor = static_cast<float>(static_cast<double>(factor) * rate);
   }

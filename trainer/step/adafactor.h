@@ -1,8 +1,8 @@
 #pragma once
-// Adafactor (Shazeer and Stern 2018) as transformers' trainer asks for it: with the schedule's
-// learning rate, without first moment and without scaling by the parameters. Of the squared
-// gradients of a matrix only the means of rows and columns are kept. The same bits on every rank:
-// every sum has an order of its own, whatever the number of threads.
+// Adafactor (Shazeer and Stern 2018) as in transformers' trainer: with the schedule's learning
+// rate, without first moment, without scaling by the parameters. For a matrix, it keeps only row
+// and column means of squared gradients. Same bits on every rank: the order of every sum is fixed,
+// whatever the number of threads.
 
 #include <cstdint>
 #include <vector>
@@ -23,22 +23,22 @@ class Adafactor {
  public:
   Adafactor(const ParameterLayout& layout, ThreadPool& pool);
 
-  // The update of all tensors but the word embeddings, or of these alone.
+  // Updates all tensors but the word embeddings, or only the word embeddings.
   void step_words(const AdafactorStep& step, const float* gradients, TrainingState& state) const;
   void step_others(const AdafactorStep& step, const float* gradients, TrainingState& state) const;
 
  private:
-  struct Matrix {  // or a vector, as one row
+  struct Matrix {  // a vector is one row
     std::int64_t rows, cols;
-    std::int64_t offset;          // of the parameters
+    std::int64_t offset;          // in the parameters
     std::int64_t row_at, col_at;  // in v; row_at negative: a vector
     bool decay;
   };
   struct Sums {  // of squared gradients
     std::vector<double> rows, columns;
   };
-  // The update before the learning rate is gradient * rows[r] * columns[c]. rows include the
-  // clipping factor of the gradients' norm.
+  // The update is gradient * rows[r] * columns[c], before the learning rate. rows include the
+  // factor that clips the gradients' norm.
   struct Factors {
     std::vector<float> rows, columns;
   };

@@ -1,7 +1,6 @@
-// Cuts the gradients into buckets, starts their sums and collects the squares. Which examples a
-// rank has and what happens with the sums is others' business. All ranks must start the same
-// operations in the same order: every decision here follows from the layout and from the step's
-// words, never from what has arrived.
+// Cuts gradients into buckets, starts their sums and collects squares. Trainer chooses the examples
+// and uses the sums. All ranks must start the same operations in the same order, so every decision
+// follows from the layout and the step's words, never from arrival.
 #include "trainer/step/buckets.h"
 
 #include <algorithm>
@@ -16,11 +15,11 @@
 namespace dtl::trainer {
 namespace {
 
-// 4 MiB: small enough that the first leaves early and several are under way at once. What is left
-// over of a tensor leaves, too, unless it is so small that the latency of a ring would count: the
-// network may have nothing else to do until the next is complete.
+// 4 MiB: small enough that the first sum starts early and several run at once. A tensor's remainder
+// is sent at once too, since the network may be idle until the next tensor, unless it is so small
+// that ring latency would dominate.
 constexpr std::int64_t kBucket = 1 << 20, kLeastBucket = 1 << 18;
-// In floats. Pieces, not threads, are the terms of the norm's sum.
+// In floats. The norm sums per piece, not per thread, so threads do not change it.
 constexpr std::int64_t kSquaresPiece =
     1 << 15;  // 128 KiB: a task of a few us, where squares are summed
 
@@ -35,8 +34,8 @@ StepWords::StepWords(const std::vector<std::vector<std::int32_t>>& of_rank)
     if (next - word > 1) shared.push_back(*word);
     word = next;
   }
-  // Only now: `shared` needed the duplicates. A word twice in `all` belongs to two ranks, since
-  // each rank's list is sorted without duplicates.
+  // Only now: `shared` needed the duplicates. Each rank's list has no duplicates, so a word that
+  // occurs twice in `all` belongs to two ranks.
   all.erase(std::unique(all.begin(), all.end()), all.end());
   for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
     std::set_difference(of_rank[rank].begin(), of_rank[rank].end(), shared.begin(), shared.end(),
@@ -58,7 +57,7 @@ void Buckets::begin(float* gradients) {
   squares_.clear();
 }
 
-// Alone, a bucket has arrived as soon as it is sent, and its squares find it in the caches.
+// With one rank, a bucket is complete at once, and its gradients are still in the caches.
 void Buckets::send(std::int64_t begin, std::int64_t end) {
   if (begin == end) return;
   Bucket bucket{begin, end, 0};
@@ -69,7 +68,7 @@ void Buckets::send(std::int64_t begin, std::int64_t end) {
 }
 
 void Buckets::done(std::int64_t offset) {
-  // The words' rows are the first tensor; they leave in finish().
+  // The words' rows are the first tensor; finish() sends them.
   const std::int64_t ready = std::max(offset, layout_.position);
   while (sent_ - ready >= kBucket) {
     send(sent_ - kBucket, sent_);
@@ -81,8 +80,7 @@ void Buckets::done(std::int64_t offset) {
   }
 }
 
-// Squares of a bucket whose sum is complete, a double per piece. Buckets come in the order of
-// sending, and so do their squares.
+// Adds the squares of a bucket whose sum is complete, one double per piece, in sending order.
 void Buckets::add_squares(const Bucket& bucket) {
   const std::int64_t pieces = (bucket.end - bucket.begin + kSquaresPiece - 1) / kSquaresPiece;
   const std::size_t first = squares_.size();
@@ -111,7 +109,7 @@ void Buckets::pack(std::span<const std::int32_t> words, std::vector<float>& rows
   for (const std::int32_t word : words) to = std::copy_n(row(word), hidden_, to);
 }
 
-// Returns the end of what it has read.
+// Returns the end of the rows that it read.
 const float* Buckets::unpack(const float* rows, std::span<const std::int32_t> words) {
   for (const std::int32_t word : words) {
     std::copy_n(rows, hidden_, row(word));
@@ -122,7 +120,7 @@ const float* Buckets::unpack(const float* rows, std::span<const std::int32_t> wo
 
 dt_work Buckets::sum_rows(const std::vector<std::int32_t>& words) {
   pack(words, summed_);
-  // All ranks know the words, so all of them leave the sum out.
+  // All ranks know the words, so all of them skip this sum.
   if (words.empty()) return 0;
   return group_.start_sum(summed_.data(), summed_.size(), ++tag_, wire_);
 }
@@ -147,15 +145,15 @@ Buckets::Totals Buckets::finish(const StepWords& words, double loss) {
   } else {
     const dt_work sums = sum_rows(words.shared);
     const auto& own = words.alone[static_cast<std::size_t>(group_.rank())];
-    // A row that one rank alone uses is its sum already. So the norm is known before those rows
-    // travel: eight bytes of each rank are enough. As bits, since libdtring gathers integers here.
+    // A row that only one rank uses needs no sum. So the norm is known before those rows are sent:
+    // eight bytes per rank are enough. Send doubles as bits, since libdtring gathers integers here.
     const auto own_squares = std::bit_cast<std::uint64_t>(sum_row_squares(own));
     alone_squares_.resize(words.alone.size());
     const dt_work squares = group_.start_gather(&own_squares, alone_squares_.data(), ++tag_);
-    // A member: the library reads it until the wait.
+    // A member, because libdtring reads it until the wait.
     loss_ = static_cast<float>(loss);
     const dt_work losses = group_.start_sum(&loss_, 1, ++tag_);
-    // The sums started last, of the words, travel while the first buckets' squares are added up.
+    // The words' sums, started last, run while the first buckets' squares are added.
     for (const Bucket& bucket : buckets_) {
       group_.wait(bucket.work);
       add_squares(bucket);
@@ -168,13 +166,13 @@ Buckets::Totals Buckets::finish(const StepWords& words, double loss) {
     for (const std::uint64_t of_rank : alone_squares_) sum += std::bit_cast<double>(of_rank);
     group_.wait(losses);
     loss = static_cast<double>(loss_);
-    gathering_ = gather_rows(words.alone);  // now: it would take its part of the network before
+    gathering_ = gather_rows(words.alone);  // not earlier: it would compete for the network
   }
   sum = std::accumulate(squares_.begin(), squares_.end(), sum);
   return {loss, std::sqrt(sum)};
 }
 
-// exchange: a second call, or one after a step without words of one rank, waits for nothing.
+// exchange: a second call, or a step without such words, waits for nothing.
 void Buckets::finish_words(const StepWords& words) {
   group_.wait(std::exchange(gathering_, 0));
   if (group_.size() == 1) return;

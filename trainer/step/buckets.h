@@ -1,15 +1,14 @@
 #pragma once
-// Buckets: adds the ranks' gradients up while backward still runs. They become complete from the
-// head to the embeddings, that is from the end of the flat array to its beginning; as soon as a few
-// MiB have come together they are on their way. Of the word embeddings only the rows that the step
-// uses travel; every rank knows whose share uses which, because every rank knows the step's
-// examples. They are complete last, so no backward hides their way: rows that several ranks use
-// travel as a sum, the others are gathered, which takes half of a sum's bytes, and while the
-// optimizer has everything else to do.
+// Buckets: sums gradients over the ranks while backward still runs. Gradients become complete from
+// the head to the embeddings, that is from the end of the flat array to its beginning. A bucket is
+// sent when it has a few MiB. Of the word embeddings, only rows that the step uses are sent. Every
+// rank knows the step's examples, so it knows which rank uses which rows. These rows are complete
+// last, after backward. Rows that several ranks use are summed. The others are gathered while the
+// optimizer updates all other tensors; a gather takes half the bytes of a sum.
 //
-// Squares for the gradient's norm are summed bucket by bucket as their sums arrive, while later
-// ones are still under way. What is added to what, and in which order, follows from the layout
-// alone: the norm has the same bits on all ranks, with any number of threads.
+// Squares for the gradient's norm are added bucket by bucket as sums arrive, while later sums still
+// run. The layout fixes the order, so the norm has the same bits on all ranks with any number of
+// threads.
 
 #include <cstdint>
 #include <span>
@@ -24,33 +23,33 @@ namespace dtl::trainer {
 // Rows of the word embeddings that a step's examples use. Each list is sorted.
 struct StepWords {
   StepWords() = default;
-  // Those that each rank's share uses.
+  // of_rank: the rows that each rank's share uses.
   explicit StepWords(const std::vector<std::vector<std::int32_t>>& of_rank);
 
   std::vector<std::int32_t> all;
-  std::vector<std::int32_t> shared;              // that several ranks use
-  std::vector<std::vector<std::int32_t>> alone;  // by rank: that no other uses
+  std::vector<std::int32_t> shared;              // used by several ranks
+  std::vector<std::vector<std::int32_t>> alone;  // by rank: used by no other rank
 };
 
 class Buckets {
  public:
-  // `wire`: how gradients travel between hosts (losses always travel as they are).
+  // `wire`: format of gradients between hosts. Losses are always exact.
   Buckets(const ParameterLayout& layout, Ranks& group, ThreadPool& pool, dt_wire wire);
 
   void begin(float* gradients);
-  // From `offset` on they hold this rank's whole contribution. Offsets fall, to 0. From then until
-  // finish() the library owns the gradients from `offset` on: nobody may read or write them.
+  // Gradients from `offset` on hold this rank's complete contribution. Offsets decrease to 0. Until
+  // finish(), libdtring owns these gradients: do not read or write them.
   void done(std::int64_t offset);
 
   struct Totals {
     double loss;
     double gradient_norm;  // L2, of the sums
   };
-  // Adds `loss` up as well and waits for everything but the rows of words that one rank alone uses.
-  // Afterwards gradients hold the sums except in those rows. Gradients of word embeddings must be
-  // zero except in the rows that this rank's share uses. `words` must live until finish_words().
+  // Also sums `loss`. Waits for all sums, but not for rows that only one rank uses; afterwards all
+  // other gradients hold sums. Gradients of word embeddings must be zero except in the rows of this
+  // rank's share. `words` must live until finish_words().
   Totals finish(const StepWords& words, double loss);
-  // Waits for those rows, too; to be called after finish(), whatever becomes of the step.
+  // Waits for those rows too. Call it after finish(), even if the step fails.
   void finish_words(const StepWords& words);
 
  private:
@@ -74,17 +73,17 @@ class Buckets {
   dt_wire wire_;
   std::int64_t hidden_;
   float* gradients_ = nullptr;
-  std::int64_t sent_ = 0;  // from here on they are on their way
+  std::int64_t sent_ = 0;  // gradients from here on have been sent
   std::uint64_t tag_ = 0;
-  std::vector<float> summed_;    // rows of the words that travel as sums
-  std::vector<float> own_;       // rows of words that this rank alone uses
-  std::vector<float> gathered_;  // the same of all ranks
+  std::vector<float> summed_;    // rows of words, sent as sums
+  std::vector<float> own_;       // rows that only this rank uses
+  std::vector<float> gathered_;  // such rows of all ranks
   dt_work gathering_ = 0;
-  std::vector<std::uint64_t> alone_squares_;  // of each rank's, doubles as bits
+  std::vector<std::uint64_t> alone_squares_;  // for each rank's own rows, doubles as bits
   std::vector<std::uint64_t> row_counts_;
   float loss_ = 0;
-  std::vector<Bucket> buckets_;  // under way
-  std::vector<double> squares_;  // per piece of a bucket, in the order of sending
+  std::vector<Bucket> buckets_;  // being summed
+  std::vector<double> squares_;  // per piece of a bucket, in sending order
   std::vector<double> row_squares_;
 };
 

@@ -1,5 +1,5 @@
-// Shares a data set out and puts the answers together. Scores and files are made elsewhere
-// (trainer/data/metrics.h, trainer/job); nothing here changes the model.
+// Divides a data set among the ranks and collects the logits. trainer/data/metrics.h and
+// trainer/job compute metrics and write files. The model does not change.
 #include "trainer/step/evaluate.h"
 
 #include <algorithm>
@@ -12,15 +12,15 @@ namespace {
 constexpr std::uint64_t kPredictionTag = 0xFFFF0002;
 constexpr std::uint64_t kAnswerTag = 0xFFFF0003;
 
-// Runs the model on this rank's share of the examples, every size-th from its rank on, in batches.
-// take(chosen, logits) gets the examples of a batch and what the model gave for them. Ranks make no
-// calls of the group here, so they need not have equally many batches.
+// Runs the model in batches on this rank's share: every size-th example from its rank on. Calls
+// take(chosen, logits) for each batch. It does not communicate, so ranks may have different numbers
+// of batches.
 template <class Take>
 void for_own_batches(Model<float>& model, const std::vector<float>& parameters,
                      const Examples& examples, std::int64_t batch_per_rank, const Ranks& group,
                      const Take& take) {
   std::vector<std::int64_t> mine;
-  // Every size-th example: the ranks' shares differ by one example at most.
+  // Every size-th example: shares differ by at most one example.
   for (std::int64_t i = group.rank(); i < examples.size(); i += group.size()) mine.push_back(i);
   const auto step = static_cast<std::size_t>(batch_per_rank);
   for (std::size_t begin = 0; begin < mine.size(); begin += step) {
@@ -32,8 +32,8 @@ void for_own_batches(Model<float>& model, const std::vector<float>& parameters,
 
 }  // namespace
 
-// Each rank fills the rows of its own examples and leaves zeros elsewhere, so the sum over the
-// ranks is exact: x + 0 rounds nothing. The sum always travels exactly, whatever wire the gradients
+// Each rank fills the rows of its examples and leaves zeros elsewhere, so the sum over the ranks is
+// exact: x + 0 does not round. This sum always uses exact floats, whatever wire format gradients
 // use.
 std::vector<float> predict(Model<float>& model, const std::vector<float>& parameters,
                            const Examples& examples, std::int64_t batch_per_rank, Ranks& group) {
@@ -60,7 +60,7 @@ std::vector<float> predict_answers(Model<float>& model, const std::vector<float>
                   [&](std::span<const std::int64_t> chosen, const float* logits) {
                     for (const std::int64_t example : chosen) {
                       const auto e = static_cast<std::size_t>(example);
-                      // Two logits for each token.
+                      // Two logits per token.
                       const std::int64_t begin = 2 * examples.starts[e];
                       const std::int64_t count = 2 * examples.starts[e + 1] - begin;
                       std::copy_n(logits, count, all.begin() + begin);

@@ -1,7 +1,6 @@
 #pragma once
-// What the model answers to a data set, shared out over the ranks.
-// All ranks call these together, with the same examples. batch_per_rank: examples of one pass of
-// the model. Throws the ranks' errors (ranks.h).
+// Runs a model on a data set, divided among the ranks. Collective: all ranks pass the same
+// examples. batch_per_rank: examples per forward pass. Throws the ranks' errors (ranks.h).
 
 #include <cstdint>
 #include <vector>
@@ -12,12 +11,12 @@
 
 namespace dtl::trainer {
 
-// Logits [N, C] of a classifier without dropout; equal on all ranks afterwards.
+// Logits [N, C] of a classifier without dropout, equal on all ranks.
 std::vector<float> predict(Model<float>& model, const std::vector<float>& parameters,
                            const Examples& examples, std::int64_t batch_per_rank, Ranks& group);
 
-// Logits [T, 2] of a question-answering model, T = all tokens of the examples: row t has the start
-// and the end logit of token examples.ids[t]. Equal on all ranks afterwards.
+// Logits [T, 2] of a question-answering model, T = all tokens of the examples. Row t has the start
+// and end logit of token examples.ids[t]. Equal on all ranks.
 std::vector<float> predict_answers(Model<float>& model, const std::vector<float>& parameters,
                                    const Examples& examples, std::int64_t batch_per_rank,
                                    Ranks& group);

@@ -1,5 +1,5 @@
-// The formulas are those of optimizer.h, in the kernels' forms (maths/kernels.h). What depends on
-// the step's number is computed here, once and in double; the kernels get it rounded to float.
+// The formulas of optimizer.h, in the form of maths/kernels.h. Values that depend on the step
+// number are computed here, once and in double; the kernels get them as floats.
 #include "trainer/step/optimizer.h"
 
 #include <algorithm>
@@ -17,14 +17,14 @@ struct NamedOptimizer {
   const char* name;
   OptimizerKind kind;
 };
-// The first name of a kind is the one that is shown.
+// Messages show the first name of a kind.
 constexpr NamedOptimizer kOptimizers[] = {
     {"adamw_torch", OptimizerKind::kAdamTorch},    {"adamw_torch_fused", OptimizerKind::kAdamTorch},
     {"adamw_hf", OptimizerKind::kAdamHuggingFace}, {"sgd", OptimizerKind::kSgd},
     {"adafactor", OptimizerKind::kAdafactor},      {"lion", OptimizerKind::kLion},
     {"lion_32bit", OptimizerKind::kLion}};
 
-// As torch.nn.utils.clip_grad_norm_, 1e-6 included.
+// As torch.nn.utils.clip_grad_norm_, including the 1e-6.
 float clipping_factor(const OptimizerSettings& settings, double norm) {
   if (settings.max_grad_norm <= 0) return 1.0F;
   return static_cast<float>(std::min(1.0, settings.max_grad_norm / (norm + 1e-6)));
@@ -54,8 +54,7 @@ AdamStep adam_step(const OptimizerSettings& settings, double rate, double weight
   return step;
 }
 
-// torch's momentum begins as the first gradient, without dampening: hence keep 0 and rest 1 at
-// first.
+// torch's first momentum is the first gradient, without dampening: so keep is 0 and rest is 1.
 SgdStep sgd_step(const OptimizerSettings& settings, double rate, double weight_decay, bool first) {
   SgdStep step{};
   step.learning_rate = static_cast<float>(rate);
@@ -105,7 +104,7 @@ Optimizer::Optimizer(const ParameterLayout& layout, const OptimizerSettings& set
     return;
   }
   for (const ParameterInfo& tensor : layout.tensors) {
-    // Word rows are updated last, since their gradients arrive last (buckets.h).
+    // Word rows are updated last, because their gradients arrive last (buckets.h).
     auto& pieces = tensor.offset == layout.word ? word_pieces_ : pieces_;
     for (std::int64_t done = 0; done < tensor.count; done += kUpdatePiece) {
       pieces.push_back(
@@ -116,8 +115,8 @@ Optimizer::Optimizer(const ParameterLayout& layout, const OptimizerSettings& set
 
 Optimizer::~Optimizer() = default;
 
-// Of the step that state.step counts already. One update has two forms of the kernel's arguments,
-// with and without weight decay; a piece belongs to one tensor and so has one of them.
+// For the step that state.step already counts. The kernel's arguments exist with and without weight
+// decay. A piece belongs to one tensor, so it uses one of the two.
 Optimizer::Update Optimizer::update_of_piece(double rate, double gradient_norm,
                                              const float* gradients, TrainingState& state) const {
   const float scale = clipping_factor(settings_, gradient_norm);
@@ -134,7 +133,7 @@ Optimizer::Update Optimizer::update_of_piece(double rate, double gradient_norm,
   };
   if (settings_.kind == OptimizerKind::kSgd) {
     const bool first = state.step == 1;
-    // optimizer_state() gives m no room without a momentum.
+    // Without momentum, optimizer_state() leaves m empty.
     float* buffer = state.m.empty() ? nullptr : m;
     return with(
         sgd_step(settings_, rate, 0, first), sgd_step(settings_, rate, decay, first),
@@ -162,15 +161,15 @@ void Optimizer::run(const std::vector<Piece>& pieces, const Update& update) cons
             [&](std::int64_t index, int) { update(pieces[static_cast<std::size_t>(index)]); });
 }
 
-// The learning rate is that of the step's number from 0, the bias corrections count from 1: as in
+// The learning rate uses the step number from 0, the bias corrections count from 1. So does
 // transformers, where the scheduler steps after the optimizer.
 double Optimizer::step(double gradient_norm, const float* gradients, TrainingState& state,
                        const std::function<void()>& before_words) const {
   const double rate = learning_rate(settings_, state.step);
   ++state.step;
   if (adafactor_) {
-    // transformers' default; beta2 is 0 at the first step, whose squares replace the zeros of the
-    // start.
+    // transformers' default. beta2 is 0 at the first step, so its squares replace the initial
+    // zeros.
     constexpr double kDecayRate = -0.8;
     const double beta2 = 1.0 - std::pow(static_cast<double>(state.step), kDecayRate);
     const AdafactorStep step{rate, settings_.weight_decay, beta2,

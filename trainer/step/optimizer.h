@@ -1,6 +1,6 @@
 #pragma once
-// Optimizers, and clipping by the global norm. The same bits on every rank: no dependence on
-// threads or on the CPU's vectors.
+// Optimizers, and clipping by the global norm. Same bits on every rank, independent of threads and
+// the CPU's vector width.
 
 #include <cstdint>
 #include <functional>
@@ -16,8 +16,8 @@
 
 namespace dtl::trainer {
 
-// With g the clipped gradient, bc = 1 - beta^t, both AdamWs keep m = beta1 m + (1 - beta1) g and
-// v = beta2 v + (1 - beta2) g^2. They differ in the place of epsilon and in when weights decay:
+// With g the clipped gradient and bc = 1 - beta^t, both AdamWs keep m = beta1 m + (1 - beta1) g and
+// v = beta2 v + (1 - beta2) g^2. They differ in where epsilon is added and when weights decay:
 //   kAdamTorch (torch.optim.AdamW):    p *= 1 - lr wd;  p -= lr / bc1 * m / (sqrt(v / bc2) + eps)
 //   kAdamHuggingFace (transformers.AdamW):
 //                                      p -= lr sqrt(bc2) / bc1 * m / (sqrt(v) + eps);
@@ -29,7 +29,7 @@ namespace dtl::trainer {
 //   kAdafactor:                        adafactor.h
 enum class OptimizerKind { kAdamTorch, kAdamHuggingFace, kSgd, kAdafactor, kLion };
 
-// transformers' names and "lion"; "adamw_torch_fused" and "lion_32bit" are others of the same.
+// transformers' names and "lion"; "adamw_torch_fused" and "lion_32bit" are aliases.
 std::optional<OptimizerKind> optimizer_named(std::string_view name);
 const char* optimizer_name(OptimizerKind kind);
 
@@ -38,9 +38,9 @@ struct OptimizerSettings {
   double weight_decay = 0.0;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double momentum = 0, dampening = 0;  // sgd
-  bool nesterov = false;               // the same
+  bool nesterov = false;               // sgd
   double max_grad_norm = 1.0;          // 0: no clipping
-  double warmup_share = 0;             // of total_steps, where warmup_steps was made of it
+  double warmup_share = 0;             // of total_steps, if warmup_steps was computed from it
   std::int64_t warmup_steps = 0;
   std::int64_t total_steps = 0;
   Schedule schedule = Schedule::kLinear;
@@ -48,7 +48,7 @@ struct OptimizerSettings {
   OptimizerKind kind = OptimizerKind::kAdamTorch;
 };
 
-// Of step number `step`, from 0.
+// For step number `step`, from 0.
 double learning_rate(const OptimizerSettings& settings, std::int64_t step);
 
 class Adafactor;
@@ -58,15 +58,15 @@ class Optimizer {
   Optimizer(const ParameterLayout& layout, const OptimizerSettings& settings, ThreadPool& pool);
   ~Optimizer();
 
-  // The update number state.step + 1, of a state that optimizer_state() describes. `gradient_norm`
-  // is the L2 norm of all gradients; where it is more than max_grad_norm they count as scaled down
-  // to it. Word embeddings come last; `before_words` is called before their gradients are read.
-  // Returns the learning rate used.
+  // Makes update number state.step + 1; optimizer_state() describes `state`. `gradient_norm` is the
+  // L2 norm of all gradients; if it exceeds max_grad_norm, gradients are scaled down to that.
+  // Updates word embeddings last, and calls `before_words` before it reads their gradients. Returns
+  // the learning rate.
   double step(double gradient_norm, const float* gradients, TrainingState& state,
               const std::function<void()>& before_words = {}) const;
 
  private:
-  struct Piece {  // of one tensor
+  struct Piece {  // part of one tensor
     std::int64_t begin, count;
     bool decay;
   };
@@ -78,7 +78,7 @@ class Optimizer {
   OptimizerSettings settings_;
   ThreadPool& pool_;
   std::vector<Piece> pieces_, word_pieces_;
-  std::unique_ptr<const Adafactor> adafactor_;  // kAdafactor alone
+  std::unique_ptr<const Adafactor> adafactor_;  // only for kAdafactor
 };
 
 }  // namespace dtl::trainer

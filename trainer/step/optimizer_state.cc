@@ -1,5 +1,5 @@
-// Names and shapes are torch's, so that optimizer.safetensors tells people what it has. The order
-// of Adafactor's tensors must be the one in which its constructor counts through v.
+// Names and shapes are torch's, so that people recognise the tensors of optimizer.safetensors.
+// Adafactor's constructor must place its tensors in v in the same order.
 #include "trainer/step/optimizer_state.h"
 
 #include <utility>
@@ -7,7 +7,7 @@
 namespace dtl::trainer {
 namespace {
 
-// m and v keep the parameters' gaps: one offset serves all three arrays.
+// m and v keep the parameters' gaps, so one offset works for all three arrays.
 std::vector<KeptTensor> like_parameters(const ParameterLayout& layout, const std::string& prefix) {
   std::vector<KeptTensor> kept;
   for (const ParameterInfo& tensor : layout.tensors) {
@@ -50,7 +50,7 @@ OptimizerState optimizer_state(const ParameterLayout& layout, const OptimizerSet
       state.m_size = layout.total;
       return state;
     case OptimizerKind::kSgd:
-      // torch.optim.SGD keeps no buffer either where the momentum is 0.
+      // torch.optim.SGD keeps no buffer either if the momentum is 0.
       if (settings.momentum > 0) {
         state.m = like_parameters(layout, "momentum_buffer.");
         state.m_size = layout.total;

@@ -1,6 +1,6 @@
 #pragma once
-// What an optimizer keeps of each tensor from step to step, and where it lies in the arrays m and v
-// of TrainingState: the one source of their sizes and of the names in optimizer.safetensors. Pure.
+// What an optimizer keeps for each tensor, and its place in the arrays m and v of TrainingState.
+// The array sizes and the names in optimizer.safetensors come from here. Pure.
 
 #include <cstdint>
 #include <string>
@@ -20,16 +20,16 @@ struct KeptTensor {
 
 struct OptimizerState {
   std::vector<KeptTensor> m, v;
-  std::int64_t m_size = 0, v_size = 0;  // elements, gaps included
+  std::int64_t m_size = 0, v_size = 0;  // elements, including gaps
 };
 
-// AdamW and lion keep exp_avg in m, sgd with a momentum momentum_buffer; AdamW keeps exp_avg_sq in
-// v. These lie as the parameters do. Adafactor has in v, one behind the other, exp_avg_sq_row and
-// exp_avg_sq_col of matrices, whose means over columns and rows they are, and exp_avg_sq of
-// vectors.
+// AdamW and lion keep exp_avg in m, sgd with momentum keeps momentum_buffer there; AdamW keeps
+// exp_avg_sq in v. These use the layout of the parameters. Adafactor stores in v, one after the
+// other: for a matrix exp_avg_sq_row and exp_avg_sq_col (means over columns and rows), for a vector
+// exp_avg_sq.
 OptimizerState optimizer_state(const ParameterLayout& layout, const OptimizerSettings& settings);
 
-// All kept numbers are 0.
+// A state whose optimizer values are all 0.
 TrainingState state_at_start(std::vector<float> parameters, const OptimizerState& kept);
 
 }  // namespace dtl::trainer

@@ -1,5 +1,5 @@
-// The only file of the trainer that calls libdtring. It knows no gradients and no files. Every call
-// of the library returns a status, and check() makes an Error of it.
+// The only file of the trainer that calls libdtring. It knows neither gradients nor files. check()
+// turns the library's statuses into Errors.
 #include "trainer/step/ranks.h"
 
 #include <fmt/format.h>
@@ -14,11 +14,11 @@
 namespace dtl::trainer {
 namespace {
 
-// Tags label operations: libdtring fails where ranks meet with different ones. Gradients count up
-// from 1 (buckets.cc); the tags of rarer operations begin at 0xFFFF0000, out of their way.
+// Tags label operations: libdtring fails if ranks use different tags for one. Gradients count up
+// from 1 (buckets.cc); tags of other operations begin at 0xFFFF0000.
 constexpr std::uint64_t kAbortTag = 0xFFFF0000;
 
-// The library's text names the rank and host; the status alone would not.
+// The library's text names rank and host; the status alone does not.
 std::string last_error(dt_comm* communicator, int status) {
   std::array<char, 2048> text{};
   if (communicator && dt_last_error(communicator, text.data(), text.size()) == DT_OK && text[0]) {
@@ -27,7 +27,7 @@ std::string last_error(dt_comm* communicator, int status) {
   return dt_strerror(status);
 }
 
-// dtlaunch reads the exit status: kPeerFailed tells it that another rank has the cause.
+// dtlaunch reads the exit status. kPeerFailed means that another rank has the cause.
 Exit exit_status(int status) {
   switch (status) {
     case DT_E_AUTH:
@@ -44,7 +44,7 @@ Exit exit_status(int status) {
   }
 }
 
-// Throws Error(kUsage): dtlaunch sets these, so a bad value comes from the user.
+// Throws Error(kUsage) for a bad value: dtlaunch sets these variables, so the user set this one.
 int environment_number(const char* name, int otherwise) {
   const char* text = std::getenv(name);
   if (!text) return otherwise;
@@ -65,12 +65,12 @@ Ranks::Ranks(dt_comm* communicator)
 
 Ranks Ranks::join() {
   if (environment_number("WORLD_SIZE", 1) <= 1) return Ranks();
-  // Measured algorithms may differ from run to run, and with them the order of sums; equal runs
-  // are to be equal to the bit. Who would rather have the quickest sets it to 1.
+  // The tuner may choose other algorithms, and so another order of sums, in each run. Equal runs
+  // must be equal to the bit. Users who prefer speed set it to 1.
   ::setenv("DTRING_TUNE", "0", 0);
   dt_comm* communicator = nullptr;
   const int status = dt_comm_from_env(&communicator);
-  // A communicator may come with a failure, only to say why.
+  // On failure there may be a communicator, only for the error text.
   if (status != DT_OK) {
     const std::unique_ptr<dt_comm, Destroy> owned(communicator);
     const std::string text = last_error(communicator, status);
@@ -118,13 +118,13 @@ dt_work Ranks::start_gather(const std::uint64_t* own, std::uint64_t* all, std::u
     return 0;
   }
   dt_work work = 0;
-  // The values are bits to the library: DT_I64 has their width.
+  // The library only sees bits: DT_I64 has the right width.
   check(dt_allgather(communicator_.get(), own, all, 1, DT_I64, tag, &work));
   return work;
 }
 
 void Ranks::wait(dt_work work) {
-  // -1: without a limit. libdtring finds lost peers by itself (DTRING_TIMEOUT).
+  // -1: no timeout. libdtring detects lost peers by itself (DTRING_TIMEOUT).
   if (work != 0) check(dt_wait(communicator_.get(), work, -1));
 }
 
@@ -141,13 +141,13 @@ void Ranks::barrier(std::uint64_t tag) {
   wait(work);
 }
 
-// Other ranks get DT_E_ABORTED with this text from whatever they wait in.
+// Other ranks get DT_E_ABORTED with this text from the operation that they wait for.
 void Ranks::abort(const Error& error) {
   if (communicator_) dt_comm_abort(communicator_.get(), error.what());
 }
 
-// The others wait in a barrier that rank 0 never enters: its abort ends it with DT_E_ABORTED, and
-// they exit with kPeerFailed.
+// The other ranks wait in a barrier that rank 0 never enters. Rank 0's abort ends it with
+// DT_E_ABORTED, and they exit with kPeerFailed.
 void Ranks::leave_it_to_first() {
   if (rank_ != 0) barrier(kAbortTag);
 }

@@ -1,5 +1,5 @@
-// Which examples and which rank: decided from seed and sizes alone, on every rank alike. Nothing is
-// sent for it.
+// Chooses examples and ranks from seed and sizes only, with the same result on every rank. Sends
+// nothing.
 #include "trainer/step/sampler.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ std::int64_t length_of(const Examples& examples, std::int64_t example) {
 
 }  // namespace
 
-// Fisher-Yates from the front, 32 random bits a swap, as torch.randperm does it: the modulo's
-// slight bias is included.
+// Fisher-Yates from the front with 32 random bits per swap, as torch.randperm, including the slight
+// bias of its modulo.
 std::vector<std::int64_t> random_order(std::int64_t count, std::uint64_t seed) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
@@ -29,8 +29,8 @@ std::vector<std::int64_t> random_order(std::int64_t count, std::uint64_t seed) {
   return order;
 }
 
-// Greedy, longest first: every rank computes the same shares. min_element takes the lowest of equal
-// ranks, and the sort is stable, so ties are decided, too.
+// Greedy, longest first: every rank computes the same shares. Ties are deterministic: min_element
+// takes the lowest rank, and the sort is stable.
 std::vector<std::vector<std::int64_t>> deal(const Examples& examples,
                                             std::span<const std::int64_t> chosen, int ranks) {
   std::vector<std::size_t> places(chosen.size());
@@ -48,7 +48,7 @@ std::vector<std::vector<std::int64_t>> deal(const Examples& examples,
   }
   std::vector<std::vector<std::int64_t>> shares(tokens.size());
   for (std::size_t rank = 0; rank < dealt.size(); ++rank) {
-    // Back to the order of `chosen`: the share's micro-batches are cut from it.
+    // Restore the order of `chosen`: micro-batches are consecutive parts of the share.
     std::sort(dealt[rank].begin(), dealt[rank].end());
     for (const std::size_t place : dealt[rank]) shares[rank].push_back(chosen[place]);
   }
@@ -65,7 +65,7 @@ std::vector<std::int32_t> words_of(const Examples& examples, std::span<const std
   }
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
-  // As nn.Embedding(padding_idx): its row gets no gradient (model.cc).
+  // As in nn.Embedding(padding_idx), the padding row gets no gradient (model.cc).
   std::erase(words, padding);
   return words;
 }

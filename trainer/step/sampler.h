@@ -1,6 +1,6 @@
 #pragma once
-// Which examples make up a step, and which rank works on which of them. Pure functions.
-// All ranks call them with the same arguments and get the same answer, so nothing is sent.
+// Which examples make up a step, and which rank works on which of them. Pure functions: all ranks
+// pass the same arguments and get the same result, so nothing is sent.
 
 #include <cstdint>
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace dtl::trainer {
 
-// A permutation of 0 .. count-1, the one of torch.randperm with a CPU generator of this seed.
+// The permutation of 0 .. count-1 that torch.randperm gives with a CPU generator of this seed.
 std::vector<std::int64_t> random_order(std::int64_t count, std::uint64_t seed);
 
-// Shares out `chosen` so that ranks get nearly equal numbers of tokens: longest first, each to the
-// rank with the fewest. Each rank's share keeps the order of `chosen`.
+// Divides `chosen` so that ranks get nearly equal numbers of tokens: longest first, each to the
+// rank with the fewest. Each share keeps the order of `chosen`.
 std::vector<std::vector<std::int64_t>> deal(const Examples& examples,
                                             std::span<const std::int64_t> chosen, int ranks);
 

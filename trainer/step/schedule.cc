@@ -1,6 +1,5 @@
-// The formulas follow transformers' optimization.py, branch by branch. Its oddities are kept, such
-// as the one step more of cosine_warmup_with_min_lr: a run must have the learning rates of a run
-// with transformers.
+// The formulas follow transformers' optimization.py, branch by branch, including oddities such as
+// the extra step of cosine_warmup_with_min_lr: learning rates must equal those of transformers.
 #include "trainer/step/schedule.h"
 
 #include <algorithm>
@@ -29,19 +28,19 @@ constexpr Named<Schedule> kSchedules[] = {
 constexpr Named<Curve> kCurves[] = {
     {"linear", Curve::kLinear}, {"cosine", Curve::kCosine}, {"1-sqrt", Curve::kOneMinusSqrt}};
 
-// How far a run has come, in steps.
+// Progress of a run, in steps.
 struct Position {
   double at, warmup, total;
-  // max(1, ...) as in transformers: total_steps may be no more than the warmup.
+  // max(1, ...) as in transformers: total_steps may not exceed the warmup.
   double falling() const { return std::max(1.0, total - warmup); }
 };
 
-// 1 at progress 0, and 0 at half a cycle; `cycles` 0.5 falls once, from 1 to 0.
+// 1 at progress 0, and 0 after half a cycle. With `cycles` 0.5 it falls once, from 1 to 0.
 double wave(double cycles, double progress) {
   return 0.5 * (1.0 + std::cos(std::numbers::pi * cycles * 2.0 * progress));
 }
 
-// Squeezes a factor from [0, 1] into [least, 1].
+// Maps a factor from [0, 1] to [least, 1].
 double above(double least, double factor) {
   return std::max(0.0, factor * (1.0 - least) + least);
 }
@@ -83,7 +82,7 @@ double rising_factor(Schedule schedule, const Position& p, const ScheduleShape& 
 }
 
 double polynomial_factor(const Position& p, const ScheduleShape& shape) {
-  // transformers' order: past the end first, so that the power below is of a share from 0 to 1.
+  // Check the end first, as transformers does, so that pow() gets a share from 0 to 1.
   if (p.at > p.total || p.total <= p.warmup) return shape.end_rate;
   const double left = 1.0 - (p.at - p.warmup) / (p.total - p.warmup);
   return (1.0 - shape.end_rate) * std::pow(left, shape.power) + shape.end_rate;
@@ -97,7 +96,7 @@ double inverse_sqrt_factor(const Position& p, const ScheduleShape& shape) {
 }
 
 double stable_decay_factor(const Position& p, const ScheduleShape& shape) {
-  // stable_steps that are not given are what warmup and decay leave.
+  // By default, stable_steps is what warmup and decay leave.
   const double stable =
       shape.stable_steps < 0 ? p.total - p.warmup - shape.decay_steps : shape.stable_steps;
   const double into_decay = p.at - p.warmup - stable;
@@ -123,7 +122,7 @@ const char* schedule_name(Schedule schedule) {
   __builtin_unreachable();
 }
 
-// A run whose total grows must say so where the rates change (checkpoint/run_identity.cc).
+// If a resumed run is longer, the user learns that the rates change (checkpoint/run_identity.cc).
 bool depends_on_total(Schedule schedule) {
   return schedule != Schedule::kConstant && schedule != Schedule::kConstantWithWarmup &&
          schedule != Schedule::kInverseSqrt;
@@ -147,7 +146,7 @@ double schedule_factor(Schedule schedule, std::int64_t step, std::int64_t warmup
                        std::int64_t total_steps, const ScheduleShape& shape) {
   const Position p{static_cast<double>(step), static_cast<double>(warmup_steps),
                    static_cast<double>(total_steps)};
-  // kConstant alone has no warmup, as in transformers.
+  // As in transformers, only kConstant has no warmup.
   if (step < warmup_steps && schedule != Schedule::kConstant) {
     return rising_factor(schedule, p, shape);
   }

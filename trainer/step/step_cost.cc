@@ -1,5 +1,5 @@
-// Counts; only the GEMM peak is measured. Must follow layer.cc: another product there is another
-// term here.
+// Counts operations; measures only the GEMM peak. Must match layer.cc: another product there needs
+// another term here.
 #include "trainer/step/step_cost.h"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace dtl::trainer {
 namespace {
 
-// Forward products of one layer that computes `rows` of `tokens` rows; scores: sum over sequences
-// of queries times keys.
+// Forward products of one layer that computes `rows` of `tokens` rows. scores: queries times keys,
+// summed over sequences.
 double layer_flops(const ModelConfig& config, double tokens, double rows, double scores) {
   const double hidden = config.hidden_size, inner = config.intermediate_size;
   const double key_value = 2 * tokens * 2 * hidden * hidden;
@@ -25,22 +25,22 @@ double product_flops(const ModelConfig& config, const Batch& batch) {
   const auto tokens = static_cast<double>(batch.tokens());
   const auto sequences = static_cast<double>(batch.sequences());
   double scores = 0;  // padding is seen by nobody
-  // Padding has queries, but nobody attends to it: length * own_length scores.
+  // Padding has queries but no keys: length * own_length scores.
   for (std::int64_t s = 0; s < batch.sequences(); ++s) {
     scores += static_cast<double>(batch.length(s)) * static_cast<double>(batch.own_length(s));
   }
   const bool first_only = config.task == Task::kClassification;
   const double full = layer_flops(config, tokens, tokens, scores);
-  // One query a sequence there, so one score for each token.
+  // The last layer has one query per sequence, so one score per token.
   const double last = first_only ? layer_flops(config, tokens, sequences, tokens) : full;
-  // Backward: each product has two, one for either operand's gradient.
+  // Backward has two products for each: one for the gradient of either operand.
   return 3 * ((config.layers - 1) * full + last);
 }
 
 double measure_gemm_peak(ThreadPool& pool, Precision precision) {
-  // A tile of matmul (gemm.cc): the peak is that of the products which training runs.
+  // A tile of matmul (gemm.cc), so the peak is that of training's own products.
   constexpr std::int64_t kRows = 192, kCols = 384, kDepth = 384;
-  constexpr double kLimit = 0.045;  // seconds: the last round may last as long as the one before
+  constexpr double kLimit = 0.045;  // seconds; the last round may take as long as the one before
   const std::int64_t threads = pool.size();
   const std::vector<float> a(kRows * kDepth, 0.5F), b(kDepth * kCols, 0.25F);
   std::vector<float> c(static_cast<std::size_t>(threads * kRows * kCols));

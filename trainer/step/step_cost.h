@@ -1,6 +1,6 @@
 #pragma once
-// Where the time of a training step goes, how much arithmetic its products are, and how fast this
-// machine multiplies at best: a user sees from these whether a run is near what the hardware gives.
+// The time and arithmetic of a training step, and this machine's peak rate of matrix products. They
+// show whether a run comes near what the hardware allows.
 //
 //   share of the peak     = flops / (forward_s + backward_s) / measure_gemm_peak(...)
 //   share of time waiting = network_s / step_s
@@ -14,28 +14,28 @@
 
 namespace dtl::trainer {
 
-// Of one optimizer step on this rank; seconds of wall-clock time.
+// For one optimizer step on this rank; wall-clock seconds.
 struct StepWork {
   double flops = 0;       // of the layers' products, forward and backward: product_flops()
   double forward_s = 0;   // all micro-batches
-  double backward_s = 0;  // the same; what the sums do meanwhile costs no time of its own
-  double network_s = 0;   // from the end of backward until the last sum is there
+  double backward_s = 0;  // all micro-batches; sums that run meanwhile cost no extra time
+  double network_s = 0;   // from the end of backward until the last sum is complete
   double optimizer_s = 0;
-  double step_s = 0;  // everything, the choice of examples and clearing of gradients included
+  double step_s = 0;  // everything, including choosing examples and clearing gradients
 };
 
-// Floating-point operations (a multiplication and an addition are two) of the products in the
-// layers on this batch, forward and backward, without the head's: they are less than a thousandth.
-// A classifier's last layer computes only first rows (layer.h).
+// Floating-point operations (multiplication and addition count as two) of the layers' products on
+// this batch, forward and backward. Leaves out the head: less than a thousandth. A classifier's
+// last layer computes only first rows (layer.h).
 double product_flops(const ModelConfig& config, const Batch& batch);
 
-// Operations per second of products of the layers' tile size, on all threads of the pool at once:
-// the best round of at most 50 ms (a machine below 3 GFLOP/s per thread takes longer).
+// Operations per second for products of the layers' tile size, on all threads of the pool at once.
+// Takes the best round of at most 50 ms in all (more below 3 GFLOP/s per thread).
 double measure_gemm_peak(ThreadPool& pool, Precision precision);
 
 class Stopwatch {
  public:
-  // Seconds since the last lap or the beginning.
+  // Seconds since the last lap() or construction.
   double lap() {
     const auto now = std::chrono::steady_clock::now();
     const double seconds = std::chrono::duration<double>(now - last_).count();

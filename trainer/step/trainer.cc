@@ -1,6 +1,6 @@
-// One optimizer step: choose, share out, run, sum, update. It knows no files, no evaluation and no
-// signals (trainer/job). What it computes depends on settings, seed and step number, never on the
-// number of ranks, except for rounding in the sums.
+// One optimizer step: choose examples, divide them, run, sum, update. trainer/job handles files,
+// evaluation and signals. Results depend on settings, seed and step number, and on the number of
+// ranks only through rounding in sums.
 #include "trainer/step/trainer.h"
 
 #include <fmt/format.h>
@@ -25,19 +25,19 @@ std::span<const std::int64_t> part_of(std::span<const std::int64_t> all, int m, 
   return all.subspan(begin, end - begin);
 }
 
-// Examples of a micro-batch, on all ranks together.
+// Examples per micro-batch, over all ranks.
 std::int64_t micro_batch(const TrainSettings& settings) {
   return (settings.global_batch + settings.accumulation - 1) / settings.accumulation;
 }
 
-// Micro-batches of a step: the last step of an epoch may need fewer.
+// Micro-batches per step. The last step of an epoch may need fewer.
 int micro_batches(const TrainSettings& settings, std::int64_t examples) {
   const std::int64_t micro = micro_batch(settings);
   const std::int64_t needed = (examples + micro - 1) / micro;
   return static_cast<int>(std::clamp<std::int64_t>(needed, 1, settings.accumulation));
 }
 
-// For a loss that has left the numbers. Where nothing is clipped, clipping comes first.
+// Suggests a remedy for an infinite or NaN loss: first clipping, if nothing is clipped.
 std::string remedy(const OptimizerSettings& settings) {
   const double norm = settings.max_grad_norm;
   const double rate = settings.learning_rate / 10;
@@ -47,7 +47,7 @@ std::string remedy(const OptimizerSettings& settings) {
 
 }  // namespace
 
-// As torch's DataLoader(drop_last=True): whole micro-batches stay, not whole steps.
+// As torch's DataLoader(drop_last=True): keeps whole micro-batches, not whole steps.
 std::int64_t examples_per_epoch(std::int64_t examples, const TrainSettings& settings) {
   if (!settings.drop_last) return examples;
   const std::int64_t micro = micro_batch(settings);
@@ -102,13 +102,12 @@ Trainer::Trainer(Model<float>& model, const TrainSettings& settings, Ranks& grou
       state_(std::move(state)),
       gradients_(state_.parameters.size()) {}
 
-// The order of an epoch follows from its number, so that a run which goes on from a checkpoint
-// needs no state of a random generator.
+// The order of an epoch follows from its number, so a resumed run needs no random generator state.
 std::vector<std::int64_t> Trainer::next_examples(const Examples& examples, std::int64_t step) {
   const std::int64_t usable = examples_per_epoch(examples.size(), settings_);
   const std::int64_t per_epoch = steps_per_epoch(usable, settings_.global_batch);
   const std::int64_t epoch = step / per_epoch;
-  // Shuffled once for each epoch: all ranks shuffle alike, so nobody sends the order.
+  // Shuffle once per epoch. All ranks get the same order, so it is not sent.
   if (epoch != order_epoch_) {
     order_ = random_order(examples.size(), settings_.data_seed.value_or(settings_.seed) +
                                                static_cast<std::uint64_t>(epoch));
@@ -119,8 +118,8 @@ std::vector<std::int64_t> Trainer::next_examples(const Examples& examples, std::
   return {order_.begin() + begin, order_.begin() + end};
 }
 
-// Word rows of the step before are cleared one by one, everything else at once. The other rows are
-// 0 already, as Buckets asks.
+// Clears the word rows of the previous step one by one, and everything else. The other word rows
+// are 0 already, as Buckets requires.
 void Trainer::clear_gradients() {
   const std::int64_t H = model_.config().hidden_size;
   for (const std::int32_t word : words_.all) {
@@ -137,14 +136,14 @@ void Trainer::set_words(const Examples& examples, const Shares& shares) {
   words_ = StepWords(of_rank);
 }
 
-// Runs this rank's share, the sums leaving during the last micro-batch: only then are the gradients
-// complete. weight makes the gradients those of the mean loss. A rank may have no example in a
-// micro-batch; it takes part in the sums with what it has.
+// Runs this rank's share. Sums start during the last micro-batch, when gradients are complete.
+// weight scales gradients to the mean loss. A rank without examples in a micro-batch still takes
+// part in the sums.
 Buckets::Totals Trainer::accumulate(const Examples& examples, std::span<const std::int64_t> chosen,
                                     StepWork& work) {
   const Shares shares = deal(examples, chosen, group_.size());
-  // Every rank knows all shares, so it knows without a message which words' rows the others will
-  // send.
+  // Every rank computes all shares, so it knows without communication which word rows the others
+  // will send.
   set_words(examples, shares);
   const std::span<const std::int64_t> mine = shares[static_cast<std::size_t>(group_.rank())];
   const float weight = 1.0F / static_cast<float>(chosen.size());
@@ -177,8 +176,8 @@ StepReport Trainer::step(const Examples& examples) {
   StepReport report;
   const Buckets::Totals totals = accumulate(examples, chosen, report.work);
   report.loss = totals.loss / static_cast<double>(chosen.size());
-  // All ranks have the same loss, so all come here. The gathering of rows is under way and must end
-  // before its buffers do.
+  // All ranks have the same loss, so all of them come here. The gather of rows must end before its
+  // buffers are destroyed.
   if (!std::isfinite(report.loss)) {
     buckets_.finish_words(words_);
     group_.leave_it_to_first();
@@ -186,8 +185,7 @@ StepReport Trainer::step(const Examples& examples) {
                 fmt::format("the loss is {}", report.loss), remedy(settings_.optimizer));
   }
   Stopwatch watch;
-  // Time that the optimizer spends before the words is the optimizer's, waiting for them the
-  // network's.
+  // The time before the word rows counts for the optimizer, the wait for them for the network.
   const auto before_words = [&] {
     report.work.optimizer_s = watch.lap();
     buckets_.finish_words(words_);
@@ -199,7 +197,7 @@ StepReport Trainer::step(const Examples& examples) {
   report.gradient_norm = totals.gradient_norm;
   report.step = steps_done();
   report.epoch = epoch_after(report.step, examples.size(), settings_);
-  // Of all ranks: tokens/s is the job's.
+  // Counts all ranks' tokens: tokens/s is for the job.
   for (const std::int64_t example : chosen) {
     const auto e = static_cast<std::size_t>(example);
     report.tokens += examples.starts[e + 1] - examples.starts[e];
@@ -208,7 +206,7 @@ StepReport Trainer::step(const Examples& examples) {
   return report;
 }
 
-// 8 bytes a rank instead of all parameters. A difference is a bug or a broken machine.
+// Sends 8 bytes per rank, not all parameters. A difference means a bug or a broken machine.
 void Trainer::verify_parameters() {
   const std::vector<std::uint64_t> hashes = group_.gather(parameter_hash(parameters()), kHashTag);
   std::vector<std::size_t> different;

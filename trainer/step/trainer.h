@@ -1,9 +1,9 @@
 #pragma once
-// Trainer: the steps of a training run, data-parallel over the ranks. A step's examples depend on
-// seed and global batch only: examples [s * B, (s + 1) * B) of the epoch's random order, the last
-// step of an epoch shorter. The loss is the exact mean over the step's examples however they are
-// shared out, so neither the number of ranks nor gradient accumulation changes what is computed.
-// Between two steps state() is all that a run needs to go on elsewhere with the same bits.
+// Trainer: the steps of a training run, data-parallel over the ranks. A step's examples depend only
+// on seed and global batch: examples [s * B, (s + 1) * B) of the epoch's random order; the last
+// step of an epoch may be shorter. The loss is the exact mean over the step's examples, so neither
+// the number of ranks nor gradient accumulation changes results. Between two steps, state() is all
+// that a run needs to resume elsewhere with the same bits.
 
 #include <cstdint>
 #include <functional>
@@ -18,31 +18,31 @@
 namespace dtl::trainer {
 
 struct TrainSettings {
-  std::int64_t global_batch = 8;  // examples of an optimizer step, on all ranks
-  // Micro-batches that a rank makes of its share; fewer where a step has too few examples for
-  // micro-batches of ceil(global_batch / accumulation), on all ranks together.
+  std::int64_t global_batch = 8;  // examples per optimizer step, over all ranks
+  // Micro-batches that a rank makes of its share. Fewer if the step is too short for micro-batches
+  // of ceil(global_batch / accumulation) examples over all ranks.
   int accumulation = 1;
-  bool drop_last = false;  // leaves out the examples at an epoch's end that fill no micro-batch
+  bool drop_last = false;  // drops examples at an epoch's end that do not fill a micro-batch
   std::int64_t total_steps = 0;
   std::uint64_t seed = 42;
-  std::optional<std::uint64_t> data_seed = {};  // of the examples' order, where that is another
-  // How gradients travel between hosts; DT_WIRE_DEFAULT leaves it to the environment
-  // (DTRING_WIRE), which says exact unless told otherwise.
+  std::optional<std::uint64_t> data_seed = {};  // for the examples' order, if it differs from seed
+  // The format of gradients between hosts. DT_WIRE_DEFAULT means DTRING_WIRE from the environment,
+  // which defaults to exact floats.
   dt_wire gradient_wire = DT_WIRE_DEFAULT;
-  Padding padding = {};  // of every example: see batch.h
+  Padding padding = {};  // for every example: see batch.h
   OptimizerSettings optimizer = {};
 };
 
-// Examples of an epoch: all, or with drop_last those of whole micro-batches. Throws
-// Error(kBadInput) where that leaves none.
+// Examples per epoch: all, or with drop_last those in whole micro-batches. Throws Error(kBadInput)
+// if none are left.
 std::int64_t examples_per_epoch(std::int64_t examples, const TrainSettings& settings);
 // ceil(examples / global_batch), at least 1.
 std::int64_t steps_per_epoch(std::int64_t examples, std::int64_t global_batch);
 std::int64_t steps_per_epoch(std::int64_t examples, const TrainSettings& settings);
-// The passes that this many steps have done. As transformers', it counts micro-batches, of which
-// the last step of a pass may have fewer.
+// The passes after this many steps. As in transformers, it counts micro-batches, and the last step
+// of a pass may have fewer.
 double epoch_after(std::int64_t steps, std::int64_t examples, const TrainSettings& settings);
-// Examples that they have seen, each as often as it was.
+// Examples seen in these steps; each counts every time.
 std::int64_t examples_after(std::int64_t steps, std::int64_t examples,
                             const TrainSettings& settings);
 
@@ -51,9 +51,9 @@ struct StepReport {
   double epoch = 0;       // fraction of passes done
   double loss = 0;        // mean over the step's examples
   double gradient_norm = 0;
-  double learning_rate = 0;  // that the step used
-  std::int64_t tokens = 0;   // of the step, all ranks
-  StepWork work = {};        // of this rank
+  double learning_rate = 0;  // used by this step
+  std::int64_t tokens = 0;   // in the step, over all ranks
+  StepWork work = {};        // on this rank
 };
 
 class Trainer {
@@ -61,11 +61,11 @@ class Trainer {
   // `parameters` must be equal on all ranks.
   Trainer(Model<float>& model, const TrainSettings& settings, Ranks& group, ThreadPool& pool,
           std::vector<float> parameters);
-  // Goes on where another Trainer was: `state` is its state(), equal on all ranks.
+  // Continues from `state`, the state() of another Trainer, equal on all ranks.
   Trainer(Model<float>& model, const TrainSettings& settings, Ranks& group, ThreadPool& pool,
           TrainingState state);
 
-  // One optimizer step. Throws Error(kBadInput) when the loss is not a number, or the ranks'
+  // Makes one optimizer step. Throws Error(kBadInput) if the loss is infinite or NaN, or the ranks'
   // errors.
   StepReport step(const Examples& examples);
 

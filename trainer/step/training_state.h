@@ -1,7 +1,6 @@
 #pragma once
-// TrainingState: all that a training run carries from one step to the next. Dropout and the order
-// of examples follow from seed and step, so there is nothing else. A plain value; the arrays are
-// equal on all ranks.
+// TrainingState: everything that a training run carries from one step to the next. Dropout and the
+// order of examples follow from seed and step. A plain value; the arrays are equal on all ranks.
 
 #include <cstdint>
 #include <vector>
@@ -11,10 +10,10 @@ namespace dtl::trainer {
 struct TrainingState {
   std::int64_t step = 0;              // steps done
   std::vector<float> parameters;      // [layout.total]
-  std::vector<float> m = {}, v = {};  // what the optimizer keeps: see optimizer_state.h
+  std::vector<float> m = {}, v = {};  // kept by the optimizer: see optimizer_state.h
 };
 
-// What the steps so far have cost and given, in all the runs that did them.
+// Cost and progress of all steps so far, over all runs that made them.
 struct TrainingCost {
   double seconds = 0, loss_sum = 0;
 };
