@@ -1,5 +1,5 @@
-// Guesses only what the user has not said, and only from names and cells: no file is read here, and
-// no message printed. A guess is told to the user (dataset_summary.h).
+// Guesses columns that the user did not name, from names and cells only. Reads no file and prints
+// nothing; dataset_summary.h reports the guess.
 #include "trainer/data/column_choice.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace dtl::trainer {
 namespace {
 
-// The names of GLUE's data sets at Hugging Face, and what most people call a column of texts.
+// Column names of Hugging Face's GLUE data sets, and the usual name for a text column.
 ColumnChoice choose_by_name(const std::vector<std::string>& header) {
   const int first = column_named(header, "sentence1");
   if (first >= 0) return {first, column_named(header, "sentence2")};
@@ -31,7 +31,7 @@ bool is_letter(char c) {
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-// Part of a character of several bytes, of which most are letters.
+// A byte of a multi-byte character. Most of these are letters.
 bool is_wide(char c) {
   return static_cast<unsigned char>(c) >= 0x80;
 }
@@ -42,7 +42,7 @@ bool is_number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size();  // also 1e5, nan and inf
 }
 
-// What the values of a column have in common.
+// What all values of a column have in common.
 class ColumnValues {
  public:
   void add(std::string_view value) {
@@ -50,28 +50,28 @@ class ColumnValues {
     value = trim(value);
     const bool letters =
         std::any_of(value.begin(), value.end(), [](char c) { return is_letter(c) || is_wide(c); });
-    // A date or an amount has digits and marks but no letters; nan and inf have letters and are
+    // Dates and amounts have digits and marks but no letters. nan and inf have letters but are
     // numbers.
     numbers_ = numbers_ && (!letters || is_number(value));
-    // Chinese and its like are written without blanks: one "word" may be a sentence.
+    // Chinese and similar scripts have no blanks: one "word" may be a sentence.
     const bool several = value.find_first_of(" \t\n") != std::string_view::npos ||
                          std::any_of(value.begin(), value.end(), is_wide);
     words_ = words_ || several;
-    // One value that is not an identifier, or comes twice, decides: later values are not kept.
+    // One duplicate or non-identifier decides the column; then stop storing values.
     identifiers_ = identifiers_ && !several && std::any_of(value.begin(), value.end(), is_digit) &&
                    seen_.insert(value).second;
   }
-  bool numbers() const { return any_ && numbers_; }  // or dates, or nothing
-  // One word with a digit, another in each row.
+  bool numbers() const { return any_ && numbers_; }  // or dates, or empty
+  // One word with a digit, different in each row.
   bool identifiers() const { return identifiers_ && seen_.size() > 1; }
-  bool words() const { return words_; }  // several, or those of a script that has no blanks
+  bool words() const { return words_; }  // several words, or a script without blanks
 
  private:
   bool any_ = false, numbers_ = true, identifiers_ = true, words_ = false;
   std::unordered_set<std::string_view> seen_;
 };
 
-// Why a column cannot be texts; the empty text where it may be.
+// Why a column cannot hold texts; empty if it can.
 std::string refusal(const std::string& name, const ColumnValues& values) {
   const std::string lowered = to_lower(trim(name));
   if (lowered.empty() || lowered.starts_with("unnamed: ")) {
@@ -88,7 +88,7 @@ std::string refusal(const std::string& name, const ColumnValues& values) {
   return {};
 }
 
-// What people call a column of labels, besides "label".
+// Usual names for a column of labels, besides "label".
 bool is_usual_label(const std::string& name) {
   constexpr std::array<std::string_view, 10> kNames = {"labels", "class",  "category", "target",
                                                        "y",      "rating", "score",    "sentiment",
@@ -100,8 +100,8 @@ bool is_usual_label(const std::string& name) {
 }  // namespace
 
 int column_named(const std::vector<std::string>& header, std::string_view name) {
-  // Exact names first, then without blanks at the ends, then without case. A name that fits several
-  // columns fits none.
+  // Try exact names first, then names without surrounding blanks, then without case. A name that
+  // matches several columns matches none.
   const auto find = [&](auto&& same) {
     int found = -1, times = 0;
     for (int i = 0; i < static_cast<int>(header.size()); ++i) {
@@ -142,10 +142,10 @@ int guess_label(const std::vector<std::string>& header,
       different.insert(row[i]);
       ++values;
     }
-    // A file without names: its first row is taken for them.
+    // The first row contains values, so the file has no header.
     if (different.contains(header[i])) return -1;
     if (is_usual_label(header[i])) return static_cast<int>(i);
-    // Values that do not come twice on the average are texts or numbers of rows.
+    // Values that occur less than twice on average are texts or row numbers.
     if (header[i].empty() || different.size() < 2 || different.size() * 2 > values) continue;
     if (best >= 0 && different.size() >= fewest) continue;
     best = static_cast<int>(i);
@@ -178,7 +178,7 @@ ColumnChoice choose_texts(const std::vector<std::string>& header, int label,
     possible.push_back(i);
     if (values.words()) with_words.push_back(i);
   }
-  // Columns of single words beside one of sentences are categories, not texts.
+  // Single words are categories if another column has sentences.
   if (!with_words.empty()) possible = with_words;
   if (possible.empty()) {
     return {.reason = reasons.empty() ? "the label is the only column" : join(reasons, ", "),

@@ -1,5 +1,5 @@
-// Recognises other formats by their first bytes, so that the message can name the cure. The readers
-// find out whether the rest is sound, and what it means.
+// Recognises other formats by their first bytes, so that the message can suggest a fix. The row
+// readers check the rest.
 #include "trainer/data/data_file.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ struct OtherKind {
   std::string_view begins, what, hint;  // {}: the path
 };
 
-// UTF-32's mark begins with UTF-16's, so it is tried first.
+// UTF-32's byte order mark begins with UTF-16's, so try it first.
 constexpr std::array<OtherKind, 7> kOtherKinds = {{
     {"\xFF\xFE\0\0"sv, "in UTF-32", "iconv -f UTF-32 -t UTF-8 {} >NEWFILE"},
     {"\0\0\xFE\xFF"sv, "in UTF-32", "iconv -f UTF-32 -t UTF-8 {} >NEWFILE"},
@@ -34,7 +34,7 @@ constexpr std::array<OtherKind, 7> kOtherKinds = {{
      "pandas.read_parquet(sys.argv[1]).to_csv('NEW.csv', index=False)\" {}"},
 }};
 
-// Without a mark, but with text of mostly ASCII: then every other byte is NUL.
+// UTF-16 without a byte order mark: if most text is ASCII, every other byte is NUL.
 std::string_view utf16_order(std::string_view bytes) {
   if (bytes.size() < 2 || (bytes[0] == '\0') == (bytes[1] == '\0')) return "";
   return bytes[0] == '\0' ? "UTF-16BE" : "UTF-16LE";
@@ -48,12 +48,12 @@ std::string_view utf16_order(std::string_view bytes) {
 
 struct Separator {
   char character;
-  std::string_view name, python;  // python: as a string of Python has it
+  std::string_view name, python;  // python: as a string literal of Python
 };
 constexpr std::array<Separator, 4> kSeparators = {
     {{';', "semicolons", ";"}, {'\t', "tabs", "\\t"}, {'|', "bars", "|"}, {',', "commas", ","}}};
 
-// Short and without blanks, quoted or not: a text is neither.
+// Short and without blanks, quoted or not. Texts are neither.
 bool may_be_name(std::string_view field) {
   field = trim(field);
   if (field.size() > 1 && field.front() == '"' && field.back() == '"') {
@@ -79,8 +79,8 @@ void check_separator(const std::string& path, std::string_view bytes, char separ
   if (line.find(separator) != line.npos) return;
   for (const Separator& other : kSeparators) {
     if (other.character == separator || !separates_names(line, other.character)) continue;
-    // Python's module knows quotes. utf-8-sig: with a byte order mark the first name would be
-    // another one.
+    // Python's csv module handles quotes. utf-8-sig: a byte order mark would become part of the
+    // first name.
     throw Error(Exit::kBadInput, fmt::format("{}:1: cannot read the columns", path),
                 fmt::format("the names have {} between them, not {}", other.name,
                             separator == '\t' ? "tabs" : "commas"),

@@ -1,5 +1,5 @@
-// From rows (dataset_rows.h) to labelled texts, and from these to tokens. It knows labels and
-// columns but no model: which labels a model has, the caller says.
+// Turns rows (dataset_rows.h) into labelled texts, and these into tokens. It knows labels and
+// columns but no model: callers pass the model's labels.
 #include "trainer/data/dataset.h"
 
 #include <fmt/format.h>
@@ -23,14 +23,14 @@
 namespace dtl::trainer {
 namespace {
 
-// Of a file, since it is held in memory whole.
+// Limits the file's size: it is held in memory as a whole.
 constexpr std::size_t kMaxDatasetBytes = std::size_t{16} << 30;
 
-// How many first rows the guess of text columns looks at. They are kept until they are taken, so
-// the number bounds memory, too.
+// Number of rows for guessing text columns. They stay in memory until they are used, so this bounds
+// memory.
 constexpr std::size_t kLookedAt = 10'000;
 
-// How this kind of file names its columns.
+// How files of this kind name their columns.
 std::string header_hint(const std::string& path) {
   if (path.ends_with(".csv")) return "a first line that names the columns, such as: sentence,label";
   if (path.ends_with(".tsv")) {
@@ -42,11 +42,11 @@ std::string header_hint(const std::string& path) {
 
 using LabelIds = std::unordered_map<std::string, std::int32_t>;
 
-// Which columns hold what. Several texts are joined; second < 0: no pairs; label < 0: no labels.
+// The columns' roles. Several text columns are joined. second < 0: no pairs; label < 0: no labels.
 struct Columns {
   int label = -1, second = -1;
   std::vector<int> texts = {};
-  bool guessed = false;  // texts were found by what the columns hold
+  bool guessed = false;  // text columns were guessed from the cells
 };
 
 [[noreturn]] void refuse_field(const std::string& place, const std::string& reason,
@@ -85,7 +85,7 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
   Columns columns;
   columns.label = column_named(header, options.label_column);
   if (columns.label < 0 && options.labelled) fail_without_labels(path, header, options, rows);
-  // A column's own name may have commas; then it is not a list of names.
+  // If a column's own name contains commas, it is not a list of names.
   const int with_commas = column_named(header, join(options.text_columns, ","));
   if (options.text_columns.size() > 1 && with_commas >= 0) {
     columns.texts.push_back(with_commas);  // one name, with commas in it
@@ -114,7 +114,7 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
   return columns;
 }
 
-// Their names, and those of the others, for the user.
+// Stores names of used and unused columns for the user.
 void name_columns(const std::vector<std::string>& header, const Columns& columns,
                   const DatasetOptions& options, TextDataset& dataset) {
   const auto name = [&](int column) { return header[static_cast<std::size_t>(column)]; };
@@ -138,7 +138,7 @@ void read_label(const std::string& path, const std::string& field, const Dataset
   };
   example.label = field;
   if (options.problem == Problem::kMultiLabel) {
-    // An empty cell is an example without labels, which is something to learn, too.
+    // An empty cell is an example without any label, which is valid training data.
     for (const std::string& name : split(field, options.label_delimiter)) {
       if (!trim(name).empty()) example.labels.emplace_back(trim(name));
     }
@@ -172,7 +172,7 @@ TextDataset from_rows(const std::string& path, RowReader& reader, const DatasetO
   name_columns(header, columns, options, dataset);
   dataset.guessed = columns.guessed;
   dataset.header_line = rows.line();
-  // Rows beyond the limit are not taken, so a fault in one of them stays unknown.
+  // Stop at the limit, so faults in later rows stay undetected.
   while (
       (options.limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < options.limit) &&
       rows.next(row)) {
@@ -199,7 +199,7 @@ TextDataset from_rows(const std::string& path, RowReader& reader, const DatasetO
   return dataset;
 }
 
-// "3.0" is not one: run_glue's readers make floats of it.
+// "3.0" is not a whole number: run_glue's readers make floats of it.
 std::optional<std::int64_t> whole_number(const std::string& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -221,7 +221,7 @@ std::int32_t label_id(const TextDataset& dataset, std::size_t index, const std::
               reason, "--do_train --train_file FILE, to learn the labels of a file");
 }
 
-// Adds what the model is to learn from an example.
+// Adds an example's label, labels or target.
 void append_aim(const TextDataset& dataset, std::size_t index, const LabelIds& ids,
                 const std::vector<std::string>& labels, Examples& to) {
   const TextExample& example = dataset.examples[index];
@@ -231,7 +231,7 @@ void append_aim(const TextDataset& dataset, std::size_t index, const LabelIds& i
   } else if (dataset.problem == Problem::kRegression) {
     to.targets.push_back(example.target);
   } else {
-    // One row of the matrix [n, labels], with a 1 for each label that the example has.
+    // One row of the matrix [n, labels], with a 1 for each of the example's labels.
     const std::size_t row = to.targets.size();
     to.targets.resize(row + labels.size(), 0.0F);
     for (const std::string& label : example.labels) {
@@ -241,7 +241,7 @@ void append_aim(const TextDataset& dataset, std::size_t index, const LabelIds& i
   }
 }
 
-// A part counts its starts from its own first token.
+// `part` counts its starts from its own first token.
 void append(Examples& to, const Examples& part) {
   const std::int64_t base = to.starts.back();
   to.cut += part.cut;
@@ -281,7 +281,7 @@ TextDataset read_dataset(const std::string& path, std::int64_t limit) {
 }
 
 bool has_float_labels(const TextDataset& dataset) {
-  // Whole numbers alone are classes; one fraction among them makes a regression.
+  // Whole numbers are classes; a single fraction makes it a regression.
   bool fraction = false;
   for (const TextExample& example : dataset.examples) {
     if (!finite_number(example.label)) return false;
@@ -302,7 +302,7 @@ std::vector<std::string> label_names(const TextDataset& dataset) {
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  // By value: "10" would come before "2" otherwise, and run_glue has integers there.
+  // Sort by value, as run_glue does: as text, "10" comes before "2".
   if (std::all_of(names.begin(), names.end(),
                   [](const std::string& name) { return whole_number(name).has_value(); })) {
     std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
@@ -318,7 +318,7 @@ Examples encode_dataset(const TextDataset& dataset, const Tokenizer& tokenizer,
   for (std::size_t id = 0; id < labels.size(); ++id) {
     label_ids.emplace(labels[id], static_cast<std::int32_t>(id));
   }
-  constexpr std::size_t kBlock = 256;  // examples: enough to make handing out work cheap
+  constexpr std::size_t kBlock = 256;  // examples per task: makes handing out tasks cheap
   const std::size_t count = dataset.examples.size();
   std::vector<Examples> parts((count + kBlock - 1) / kBlock);
   on_threads(parts.size(), threads, [&](std::size_t block) {
@@ -338,7 +338,7 @@ Examples encode_dataset(const TextDataset& dataset, const Tokenizer& tokenizer,
   });
   Examples examples;
   examples.starts.push_back(0);
-  // In the order of the blocks, whichever thread has encoded them.
+  // In block order, whichever thread encoded them.
   for (const Examples& part : parts) append(examples, part);
   return examples;
 }

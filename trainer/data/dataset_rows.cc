@@ -1,5 +1,5 @@
-// Three grammars behind one interface. Readers know rows and fields only: which columns matter is
-// dataset.cc's business. Every complaint names line and, where it helps, byte.
+// Three grammars behind one interface. Readers know only rows and fields; dataset.cc chooses
+// columns. Errors name the line and, if useful, the byte.
 #include "trainer/data/dataset_rows.h"
 
 #include <fmt/format.h>
@@ -25,16 +25,16 @@ namespace {
   throw Error(Exit::kBadInput, place + ": cannot read this row", reason, hint);
 }
 
-// The bytes of a file, line by line.
+// The file's lines.
 class Lines {
  public:
   Lines(std::string path, std::string bytes) : path_(std::move(path)), bytes_(std::move(bytes)) {
     if (bytes_.starts_with("\xEF\xBB\xBF")) at_ = 3;
-    // A file of old Mac programs has CR alone.
+    // Files of old Mac programs end lines with CR.
     if (bytes_.find('\n') == std::string::npos) line_end_ = '\r';
   }
 
-  // The next line without its end, or nothing at the end of the file.
+  // The next line without its line end; nothing at the end of the file.
   std::optional<std::string_view> next() {
     if (at_ >= bytes_.size()) return std::nullopt;
     const std::size_t end = std::min(bytes_.find(line_end_, at_), bytes_.size());
@@ -42,7 +42,7 @@ class Lines {
     if (line.ends_with('\r')) line.remove_suffix(1);
     at_ = end + 1;
     ++number_;
-    // Line by line, so that the message can say where.
+    // Check each line, so that the message can name it.
     const std::size_t broken = find_invalid_utf8(line);
     if (broken != std::string_view::npos) {
       refuse_row(row_place(path_, number_, 0),
@@ -57,15 +57,14 @@ class Lines {
     return line;
   }
 
-  // Empty lines between rows carry nothing; within a quoted field they are text, so next() keeps
-  // them.
+  // Skip empty lines between rows. next() keeps them, because within a quoted field they are text.
   std::optional<std::string_view> next_with_text() {
     std::optional<std::string_view> line = next();
     BlankLines blank;
     for (; line && trim(*line).empty(); line = next()) {
       if (blank.count++ == 0) blank.first = number_;
     }
-    // Those at the end of the file have no row behind them whose number they could change.
+    // Do not count empty lines at the end: no row follows them.
     if (!line || blank.count == 0) return line;
     if (blank_.count == 0) blank_.first = blank.first;
     blank_.count += blank.count;
@@ -86,7 +85,7 @@ class Lines {
   BlankLines blank_;
 };
 
-// Tabs separate, and nothing quotes: a leading '"' is text. GLUE's files are written so.
+// Tab-separated without quoting: a leading '"' is text. GLUE's files use this format.
 class TsvRows : public RowReader {
  public:
   explicit TsvRows(Lines lines) : lines_(std::move(lines)) {}
@@ -105,7 +104,7 @@ class TsvRows : public RowReader {
   Lines lines_;
 };
 
-// RFC 4180: fields may be quoted, then "" is a quote and line ends are text.
+// RFC 4180: in quoted fields, "" is a quote and line ends are text.
 class CsvRows : public RowReader {
  public:
   explicit CsvRows(Lines lines) : lines_(std::move(lines)) {}
@@ -115,7 +114,7 @@ class CsvRows : public RowReader {
     if (!line) return false;
     first_line_ = lines_.number();
     fields.clear();
-    // An empty rest after a comma is one more, empty field.
+    // After a trailing comma there is one more, empty field.
     for (std::string_view rest = *line;;) {
       fields.push_back(rest.starts_with('"') ? quoted(rest) : plain(rest));
       if (rest.empty()) return true;
@@ -127,7 +126,7 @@ class CsvRows : public RowReader {
   BlankLines blank_lines() const override { return lines_.blank_lines(); }
 
  private:
-  // A quote inside a field that does not begin with one is text.
+  // A quote inside an unquoted field is text.
   static std::string plain(std::string_view& rest) {
     const std::size_t end = std::min(rest.find(','), rest.size());
     std::string field(rest.substr(0, end));
@@ -135,7 +134,7 @@ class CsvRows : public RowReader {
     return field;
   }
 
-  // Leaves `rest` at the comma behind the field, or empty; may go on to further lines.
+  // Leaves `rest` at the comma after the field, or empty. May read further lines.
   std::string quoted(std::string_view& rest) {
     std::string field;
     rest.remove_prefix(1);
@@ -148,7 +147,7 @@ class CsvRows : public RowReader {
           refuse_row(row_place(lines_.path(), first_line_, 0), "a quoted field has no end",
                      kQuotes);
         }
-        // The line end, CR LF or not, becomes LF.
+        // A line end, with or without CR, becomes LF.
         field += '\n';
         rest = *line;
         continue;
@@ -171,15 +170,15 @@ class CsvRows : public RowReader {
   int first_line_ = 0;
 };
 
-// One object per line, or per element of a list. The keys of the first one are the columns, in its
-// order. Others must have these keys and may have more.
+// One object per line or per list element. The first object's keys, in order, are the columns.
+// Other objects must have these keys and may have more.
 class JsonRows : public RowReader {
  public:
   JsonRows(Lines lines, std::optional<std::vector<JsonElement>> list, char list_delimiter)
       : lines_(std::move(lines)), list_(std::move(list)), list_delimiter_(list_delimiter) {}
 
   bool next(std::vector<std::string>& fields) override {
-    // The first call gives the header; the object that it comes from is the second call's row.
+    // The first call returns the header. The second call returns the object that it came from.
     if (columns_.empty()) {
       if (!read_object()) return false;
       for (const auto& [key, value] : object_.items()) columns_.push_back(key);
@@ -212,7 +211,7 @@ class JsonRows : public RowReader {
     return std::string_view(lines_.bytes()).substr(element.begin, element.size);
   }
 
-  // Parses one row's text. Its Json is kept in object_, since the first one is needed twice.
+  // Parses one row. Keeps the JSON in object_, because the first row is needed twice.
   bool read_object() {
     const auto text = next_text();
     if (!text) return false;
@@ -231,7 +230,7 @@ class JsonRows : public RowReader {
     return true;
   }
 
-  // As a .csv would have it: the rest of the program knows cells of text alone.
+  // As in a .csv, since the rest of the program only knows text cells.
   std::string text_of(const std::string& column) const {
     const auto found = object_.find(column);
     if (found == object_.end()) {
@@ -239,13 +238,13 @@ class JsonRows : public RowReader {
                 "the keys of the first row in each");
     }
     if (found->is_string()) return found->get<std::string>();
-    if (found->is_null()) return {};  // as an empty cell of a .csv
+    if (found->is_null()) return {};  // same as an empty cell of a .csv
     if (found->is_number() || found->is_boolean()) return found->dump();
     if (found->is_array() && list_delimiter_ != '\0') return list_text(column, *found);
     fail_here(fmt::format("the value of '{}' is not a text", column), "a text or a number there");
   }
 
-  // Several labels as one cell, as in a .csv; dataset.cc splits it again at the same delimiter.
+  // Joins labels into one cell, as in a .csv; dataset.cc splits it at the same delimiter.
   std::string list_text(const std::string& column, const Json& list) const {
     std::vector<std::string> texts;
     for (const Json& element : list) {
@@ -255,7 +254,7 @@ class JsonRows : public RowReader {
                               column));
       }
       texts.push_back(text ? element.get<std::string>() : element.dump());
-      // Joined, it could not be split again.
+      // If a label contains the delimiter, the joined text cannot be split again.
       if (texts.back().find(list_delimiter_) != std::string::npos) {
         fail_here(fmt::format("'{}' in the list '{}' has the delimiter '{}' in it", texts.back(),
                               column, list_delimiter_));
@@ -267,12 +266,12 @@ class JsonRows : public RowReader {
   static constexpr const char* kObjects = "{\"key\": \"text\", ..} for each row";
 
   Lines lines_;
-  std::optional<std::vector<JsonElement>> list_;  // of the bytes of lines_
-  std::size_t elements_ = 0;                      // of list_ that were read
+  std::optional<std::vector<JsonElement>> list_;  // elements, as ranges of lines_
+  std::size_t elements_ = 0;                      // number of elements read
   char list_delimiter_;
   std::vector<std::string> columns_;
   Json object_;
-  bool pending_ = false;  // object_ was read for its keys and not yet given out
+  bool pending_ = false;  // object_ was read for its keys but not yet returned
 };
 
 }  // namespace
@@ -288,7 +287,7 @@ std::string fields_hint(const std::string& path) {
              : "one tab between two fields and none within a text, or a .csv file with quotes";
 }
 
-// Columns are chosen by name: of two with one name, either could be meant.
+// Columns are chosen by name, so names must be unique.
 void check_header(const std::string& path, int line, const std::vector<std::string>& header) {
   std::map<std::string_view, std::size_t> columns;
   for (std::size_t i = 0; i < header.size(); ++i) {
@@ -305,7 +304,7 @@ std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string 
                                            char list_delimiter) {
   const std::string ending = to_lower(path.substr(std::min(path.rfind('.'), path.size())));
   const bool json = ending == ".json" || ending == ".jsonl";
-  // Where the elements lie, not views of them: the bytes move into Lines below.
+  // Keep positions, not views: the bytes move into Lines below.
   std::optional<std::vector<JsonElement>> list;
   if (json) list = find_json_list(path, bytes);
   if (list && list->empty()) {

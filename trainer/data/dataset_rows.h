@@ -1,6 +1,6 @@
 #pragma once
-// Rows of text fields from the three formats of data sets. The first row is the header. Not
-// thread-safe; failures are Error(kBadInput) with file:line.
+// Reads rows of text fields from data sets in three formats. The first row is the header. Not
+// thread-safe; errors are Error(kBadInput) with file:line.
 
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 namespace dtl::trainer {
 
 struct BlankLines {
-  int count = 0, first = 0;  // first: the line of the first one, counted from 1
+  int count = 0, first = 0;  // first: line of the first one, from 1
 };
 
 class RowReader {
@@ -17,30 +17,30 @@ class RowReader {
   virtual ~RowReader() = default;
   // False at the end of the file.
   virtual bool next(std::vector<std::string>& fields) = 0;
-  // The line on which the last row began, counted from 1.
+  // The line where the last row began, from 1.
   virtual int line() const = 0;
-  // Its number in a JSON list, counted from 1; 0 where the file is none.
+  // The row's index in a JSON list, from 1; 0 if the file is not a list.
   virtual int element() const { return 0; }
-  // Lines without a text that stood before a row so far, and were left out.
+  // Blank lines before rows that were skipped so far.
   virtual BlankLines blank_lines() const { return {}; }
 };
 
-// "d.tsv:3", or of an element of a list "d.json:7 (element 3)".
+// "d.tsv:3", or for a list element "d.json:7 (element 3)".
 std::string row_place(const std::string& path, int line, int element);
 
-// What to try with a row that has more or fewer fields than its header.
+// What to try for a row with more or fewer fields than the header.
 std::string fields_hint(const std::string& path);
-// Throws Error(kBadInput) for a header that has a name twice: which column was meant is open.
+// Throws Error(kBadInput) for a header with duplicate names, which make a choice ambiguous.
 void check_header(const std::string& path, int line, const std::vector<std::string>& header);
 
-// By the ending of `path`: .tsv, .csv, .json or .jsonl; JSON is an object on each line, a list of
-// objects, or an object whose "data" is such a list. A byte order mark is skipped; lines end in
-// LF or CR LF, or in CR where a file has no LF; empty lines do not count; bytes that are not UTF-8,
-// and NUL, are errors. A JSON list becomes a field with list_delimiter between its elements;
-// without a delimiter it is an error.
+// Selects the format by the ending of `path`: .tsv, .csv, .json or .jsonl; JSON is an object per
+// line, a list of objects, or an object whose "data" is such a list. Skips a byte order mark. Lines
+// end in LF or CR LF, or in CR if the file has no LF. Empty lines do not count. Bytes that are not
+// UTF-8 and NUL are errors. Joins a JSON list into a field with list_delimiter; without a
+// delimiter, a list is an error.
 std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes,
                                            char list_delimiter = '\0');
-// As a .tsv, whatever the name is.
+// Reads .tsv format, whatever the name.
 std::unique_ptr<RowReader> make_tsv_reader(const std::string& path, std::string bytes);
 
 }  // namespace dtl::trainer

@@ -1,4 +1,4 @@
-// Sentences for the user. Nothing here is an error: data that looks wrong may be right.
+// Notices for the user, not errors: data that looks wrong may be right.
 #include "trainer/data/dataset_summary.h"
 
 #include <fmt/format.h>
@@ -14,13 +14,13 @@
 namespace dtl::trainer {
 namespace {
 
-constexpr std::size_t kMostShown = 10;  // labels in a line; more are counted
+constexpr std::size_t kMostShown = 10;  // labels per line; the rest is only counted
 
 struct Occurrence {
   std::int64_t rows = 0;
   const TextExample* first = nullptr;
 };
-// Sorted by label, so that a message does not depend on hashing.
+// Sorted by label, so that messages do not depend on hashing.
 using Occurrences = std::map<std::string, Occurrence>;  // by label
 
 void count(Occurrence& occurrence, const TextExample& example) {
@@ -55,12 +55,12 @@ std::string shortened(std::vector<std::string> pieces) {
 }
 
 std::string shown_label(const std::string& label) {
-  // Quotes only where the eye would miss an empty label or blanks at its ends.
+  // Quotes make empty labels and surrounding blanks visible.
   const std::string_view quote = label.empty() || trim(label) != label ? "'" : "";
   return fmt::format("{0}{1}{0}", quote, printable(label));
 }
 
-// The labels of the most examples first.
+// In order of frequency.
 std::string class_counts(const TextDataset& dataset) {
   const Occurrences labels = count_labels(dataset);
   std::vector<std::pair<std::string, std::int64_t>> counts;
@@ -74,7 +74,7 @@ std::string class_counts(const TextDataset& dataset) {
   return shortened(std::move(pieces));
 }
 
-// Data sets without rows do not come this far (read_dataset()).
+// read_dataset() refuses data sets without rows.
 std::string target_range(const TextDataset& dataset) {
   const auto [low, high] = std::minmax_element(
       dataset.examples.begin(), dataset.examples.end(),
@@ -89,8 +89,7 @@ std::optional<double> number(const std::string& text) {
   return value;
 }
 
-// The same for labels that most people would take for one: "Yes", " yes" and "YES"; "1", "1.0" and
-// "01".
+// The same text for labels that look alike: "Yes", " yes" and "YES"; "1", "1.0" and "01".
 std::string plain_label(const std::string& label) {
   std::u32string lowered;
   bool blank = false;
@@ -109,7 +108,7 @@ std::string plain_label(const std::string& label) {
   return value ? fmt::format("{}", *value) : plain;
 }
 
-// What pandas and spreadsheets write for an empty cell. Only spoken of: "none" may be a class.
+// What pandas and spreadsheets write for an empty cell. Only a notice: "none" may be a class.
 bool stands_for_nothing(const std::string& plain) {
   constexpr std::array<std::string_view, 6> kNames = {"nan", "null", "none", "n/a", "na", "<na>"};
   return std::find(kNames.begin(), kNames.end(), plain) != kNames.end();
@@ -141,7 +140,7 @@ void doubt_missing_values(const Occurrences& labels, const std::string& path,
                              path, shortened(std::move(missing))));
 }
 
-// A column of numbers in which somebody has typed a word, or the other way round.
+// Finds a word among number labels, or a number among words.
 void doubt_mixed_types(const Occurrences& labels, const std::string& path,
                        std::vector<std::string>& said) {
   std::vector<std::string> numbers, words;
@@ -155,12 +154,12 @@ void doubt_mixed_types(const Occurrences& labels, const std::string& path,
                              shortened(std::move(numbers)), shortened(std::move(words))));
 }
 
-// Texts, or numbers of rows, in the place of labels.
+// Finds texts or row numbers in the label column.
 void doubt_number_of_labels(const TextDataset& dataset, const Occurrences& labels,
                             std::vector<std::string>& said) {
   const auto examples = static_cast<std::int64_t>(dataset.examples.size());
   const auto different = static_cast<std::int64_t>(labels.size());
-  // More than half as many labels as examples: hardly any label could be learnt.
+  // With more than half as many labels as examples, labels are hardly learnable.
   if (dataset.problem != Problem::kSingleLabel || labels.size() <= kMostShown ||
       different <= examples / 2) {
     return;
@@ -181,7 +180,7 @@ void doubt_texts(const TextDataset& dataset, std::vector<std::string>& said) {
                              plural(empty.rows, "example"), line_of(*empty.first)));
 }
 
-// Blank lines and names that are texts make other numbers of the texts than the user counts.
+// With blank lines, or a text as header, our count of texts differs from the user's.
 void doubt_lines(const TextDataset& dataset, std::vector<std::string>& said) {
   const BlankLines& blank = dataset.blank_lines;
   if (!dataset.labelled && blank.count > 0) {
@@ -191,7 +190,7 @@ void doubt_lines(const TextDataset& dataset, std::vector<std::string>& said) {
   if (!dataset.guessed) return;
   for (const std::string& name : dataset.columns.first) {
     const auto blanks = std::count(name.begin(), name.end(), ' ');
-    // Names have few words.
+    // Column names have few words.
     if (blanks < 3 && !(blanks > 0 && name.find_last_of(".!?") == name.size() - 1)) continue;
     said.push_back(fmt::format(
         "{}: line {} is read as the names of the columns, so '{}' is not one of the texts. Try: a "
@@ -222,7 +221,7 @@ std::string summary(const TextDataset& dataset) {
                   plural(static_cast<std::int64_t>(dataset.examples.size()), "example"),
                   join(columns.first, " + "));
   if (dataset.pairs) text += fmt::format(", second text: {}", columns.second);
-  // A guess is worth a word only where another one was possible.
+  // Mention a guess only if another choice was possible.
   if (dataset.guessed && (dataset.pairs || !dataset.unread.empty())) {
     text += " (guessed; --text_column_names NAME[,NAME] makes one text of others)";
   }

@@ -1,4 +1,4 @@
-// A grammar and a random generator. The header says why the texts are built like this.
+// A grammar and a random generator. The header explains the design of the texts.
 #include "trainer/data/demo_text.h"
 
 #include <algorithm>
@@ -23,11 +23,11 @@ constexpr std::string_view kNegations[] = {"not", "never", "hardly"};
 constexpr std::string_view kAffirmations[] = {"still", "clearly", "rather"};
 constexpr std::string_view kLinks[] = {", and", ", while", "; also ,", ". today"};
 
-// Draws that are the same on every machine: the standard fixes mt19937_64 but no distribution.
+// Equal draws on every machine: the standard fixes mt19937_64 but not the distributions.
 class Draw {
  public:
   explicit Draw(std::uint64_t seed) : engine_(seed) {}
-  // The modulo's bias is of no account with 64 bits.
+  // With 64 bits, the modulo's bias is negligible.
   std::size_t below(std::size_t bound) { return static_cast<std::size_t>(engine_() % bound); }
   bool coin() { return below(2) == 1; }
   std::string_view one_of(Words words) { return words[below(words.size())]; }
@@ -36,7 +36,7 @@ class Draw {
   std::mt19937_64 engine_;
 };
 
-// "the old pump is not broken": good by negating a bad word.
+// "the old pump is not broken": good, by negation of a bad word.
 std::string statement(Draw& draw, bool good) {
   const bool negated = draw.coin();
   std::string text = "the ";
@@ -48,7 +48,7 @@ std::string statement(Draw& draw, bool good) {
 }
 
 TextExample report(Draw& draw, bool healthy) {
-  // Every other report is about one part: they teach negation before its two halves must be joined.
+  // Half of the reports cover one part, so that the model learns negation first.
   if (draw.coin()) return {statement(draw, healthy), "", healthy ? "healthy" : "faulty"};
   constexpr std::pair<bool, bool> kFaults[] = {{false, false}, {false, true}, {true, false}};
   const std::pair<bool, bool> good =

@@ -1,6 +1,6 @@
 #pragma once
 // Examples: a tokenised data set, flat and without padding. Example i has the token ids
-// ids[starts[i]] .. ids[starts[i+1]-1]. A plain value; rank 0 makes it and hands it to the others.
+// ids[starts[i]] .. ids[starts[i+1]-1]. A plain value; rank 0 makes it and broadcasts it.
 
 #include <cstdint>
 #include <string>
@@ -12,12 +12,12 @@ struct Examples {
   std::vector<std::int32_t> ids;     // [total tokens]
   std::vector<std::int8_t> types;    // [total tokens], 0 or 1 (second text)
   std::vector<std::int64_t> starts;  // [examples + 1], starts[0] = 0
-  // What is to be learnt; only one of the three is there. C: the model's outputs per example.
+  // What to learn; at most one of these three is set. C: the model's outputs per example.
   std::vector<std::int32_t> labels;  // [examples]
-  std::vector<float> targets;        // [examples, C]: regression (C is 1), several labels (0 or 1)
+  std::vector<float> targets;        // [examples, C]: regression (C = 1), multi-label (0 or 1)
   std::vector<std::int32_t> answer_starts, answer_ends;  // [examples], tokens; 0, 0: no answer
 
-  std::int64_t cut = 0;  // how many have lost tokens; rank 0 only
+  std::int64_t cut = 0;  // examples that were truncated; rank 0 only
 
   std::int64_t size() const {
     return starts.empty() ? 0 : static_cast<std::int64_t>(starts.size()) - 1;

@@ -1,6 +1,5 @@
-// Formulas alone, in double. task_metrics() chooses the figures of a task, as run_glue.py does.
-// Nothing here knows models: the loss is computed from logits a second time, since evaluation has
-// no backward pass.
+// Formulas only, in double. task_metrics() selects a task's metrics as run_glue.py does. It does
+// not use the model: evaluation has no backward pass, so the loss is computed here from logits.
 #include "trainer/data/metrics.h"
 
 #include <algorithm>
@@ -34,13 +33,13 @@ double cross_entropy(const float* logits, std::size_t classes, std::int32_t labe
   const auto highest = static_cast<double>(*std::max_element(logits, logits + classes));
   double sum = 0, mean = 0;
   for (std::size_t c = 0; c < classes; ++c) {
-    // Less the highest logit, exp() cannot overflow; both formulas below are unchanged by it.
+    // Subtracting the highest logit prevents overflow and does not change the formulas below.
     const double centred = static_cast<double>(logits[c]) - highest;
     sum += std::exp(centred);
     mean += centred / static_cast<double>(classes);
   }
   const double wanted = static_cast<double>(logits[label]) - highest;
-  if (smoothing == 0) return std::log(sum) - wanted;  // where mean may be infinite
+  if (smoothing == 0) return std::log(sum) - wanted;  // here the mean may be infinite
   return std::log(sum) - (1 - smoothing) * wanted - smoothing * mean;
 }
 
@@ -60,7 +59,7 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y) {
     xx += dx * dx;
     yy += dy * dy;
   }
-  // Written so that NaN comes here, too.
+  // This form of the condition also catches NaN.
   if (!(xx > 0 && yy > 0)) return std::numeric_limits<double>::quiet_NaN();
   // Rounding may give 1.0000000000000002.
   return std::clamp(xy / (std::sqrt(xx) * std::sqrt(yy)), -1.0, 1.0);
@@ -70,7 +69,7 @@ bool has_nan(Numbers values) {
   return std::any_of(values.begin(), values.end(), [](float value) { return std::isnan(value); });
 }
 
-// 1 for the smallest; equal values have the mean of their ranks. No NaN: it has no order.
+// Ranks from 1 for the smallest value; equal values share their mean rank. NaN is not allowed.
 std::vector<double> ranks(Numbers values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -127,8 +126,8 @@ double f1_of_class(Labels truth, Labels answers, std::int32_t positive) {
   return f1(hits, answered, present);
 }
 
-// With s examples, c hits, p_k answers and t_k truths of class k: (c s - sum p_k t_k) / sqrt((s^2 -
-// sum p_k^2) (s^2 - sum t_k^2)), as scikit-learn computes it.
+// With s examples, c hits, and p_k answers and t_k truths of class k: (c s - sum p_k t_k) /
+// sqrt((s^2 - sum p_k^2) (s^2 - sum t_k^2)), as in scikit-learn.
 double matthews_correlation(Labels truth, Labels answers) {
   std::map<std::int32_t, std::pair<double, double>> counts;  // of truth, of answers
   double hits = 0;
@@ -182,7 +181,7 @@ double mean_loss(Problem problem, const Examples& examples, std::span<const floa
                  double label_smoothing) {
   if (problem == Problem::kRegression) return mean_squared_error(examples.targets, logits);
   double sum = 0;
-  // The mean over all cells of [N, labels], not the sum over labels, as torch's loss has it.
+  // As torch's loss: the mean over all cells of [N, labels], not the sum over labels.
   if (problem == Problem::kMultiLabel) {
     for (std::size_t i = 0; i < logits.size(); ++i) {
       sum += binary_cross_entropy(static_cast<double>(logits[i]),
@@ -237,7 +236,7 @@ MetricList class_metrics(Problem problem, const std::vector<ClassCounts>& counts
     for (std::size_t i = 0; i < names.size(); ++i) {
       sums[i] += values[i];
       weighted[i] += values[i] * count.present;
-      // Labels may have line ends, and names of figures travel one on a line.
+      // Escape line ends in labels: metric names are broadcast one per line.
       of_classes.emplace_back(names[i] + kOfClass + printable(labels[c]), values[i]);
     }
   }

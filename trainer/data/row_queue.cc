@@ -1,4 +1,4 @@
-// A fault ahead waits for its turn: rows that a limit leaves out may be broken.
+// Errors in rows read ahead are kept until next(): a limit may exclude these rows.
 #include "trainer/data/row_queue.h"
 
 #include <tuple>

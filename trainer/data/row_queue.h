@@ -1,6 +1,5 @@
 #pragma once
-// Rows of a data set of which some are read in advance: which columns hold texts is guessed from
-// what the first rows hold. Not thread-safe.
+// Reads some rows of a data set ahead, to guess text columns from the first rows. Not thread-safe.
 
 #include <cstddef>
 #include <exception>
@@ -15,11 +14,11 @@ namespace dtl::trainer {
 
 class RowQueue {
  public:
-  // The reader must live as long.
+  // The reader must outlive the queue.
   explicit RowQueue(RowReader& reader) : reader_(reader) {}
 
-  // The first rows, `most` at most, before any of them is taken. One that cannot be read is thrown
-  // by next() when its turn comes.
+  // Reads at most `most` first rows, before any next(). An error in one of them is thrown by next()
+  // when it reaches the row.
   std::span<const std::vector<std::string>> look_at(std::size_t most);
   // As RowReader::next().
   bool next(std::vector<std::string>& row);
@@ -29,8 +28,8 @@ class RowQueue {
  private:
   RowReader& reader_;
   std::vector<std::vector<std::string>> ahead_;
-  std::vector<std::pair<int, int>> places_;  // of ahead_: line and element
-  std::size_t taken_ = 0;                    // of ahead_
+  std::vector<std::pair<int, int>> places_;  // for ahead_: line and element
+  std::size_t taken_ = 0;                    // number of rows of ahead_ already returned
   std::exception_ptr fault_;
   int line_ = 0, element_ = 0;
 };

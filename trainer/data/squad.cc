@@ -1,5 +1,5 @@
-// Three layouts into one list. It checks form only: whether an answer is where the file says is
-// find_misplaced()'s question, and only a notice.
+// Reads three layouts into one list. Checks only the form: find_misplaced() checks the positions of
+// answers, and only for a notice.
 #include "trainer/data/squad.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 constexpr std::size_t kMaxSquadBytes = std::size_t{4} << 30;  // SQuAD 2.0 has 42 MB
 constexpr std::int64_t kBeyondTexts = std::int64_t{1} << 40;  // no context is this long
 
-// Takes questions one by one until there are enough.
+// Reads questions one by one until the limit.
 class SquadReader {
  public:
   SquadReader(std::string path, std::int64_t limit) : path_(std::move(path)), limit_(limit) {}
@@ -40,7 +40,7 @@ class SquadReader {
     read_question(json, "");
   }
 
-  // A flat question has its own context and title; a nested one takes them from around it.
+  // A flat question has its own context and title; a nested one inherits them.
   void read_question(const Json& json, const std::string& place) {
     SquadExample example = begin_question(json, text(json, "context", place), place);
     if (has(json, "title")) example.title = text(json, "title", place);
@@ -61,7 +61,7 @@ class SquadReader {
   }
 
  private:
-  // contains() first: operator[] of a const object is undefined where the key is missing.
+  // Call contains() first: operator[] of a const object is undefined for a missing key.
   static bool has(const Json& json, const char* key) {
     return json.is_object() && json.contains(key) && !json[key].is_null();
   }
@@ -89,7 +89,7 @@ class SquadReader {
     if (!items.is_array()) fail(name, "it is not a list");
     for (std::size_t i = 0; i < items.size() && !full(); ++i) {
       const std::string place = fmt::format("{}[{}]", name, i);
-      // Per element: a list may have both kinds.
+      // Check each element: a list may mix both kinds.
       if (has(items[i], "paragraphs")) {
         read_article(items[i], place);
       } else {
@@ -124,7 +124,7 @@ class SquadReader {
     SquadExample example;
     const Json& id = member(json, "id", place);
     if (!id.is_string() && !id.is_number_integer()) fail(place, "'id' is not a text");
-    // A number is taken as its text.
+    // Numbers become text.
     example.id = id.is_string() ? id.get<std::string>() : id.dump();
     example.context = std::move(context);
     example.question = text(json, "question", named(example));
@@ -157,7 +157,7 @@ class SquadReader {
   void add_answer(std::string answer, const Json& start, const std::string& place,
                   SquadExample& example) const {
     if (!start.is_number_integer()) fail(place, "an answer_start is not a whole number");
-    // get<int64_t> of more than 2^63 would be negative.
+    // get<int64_t> of a number above 2^63 would be negative.
     const bool huge = start.is_number_unsigned() && start.get<std::uint64_t>() > kBeyondTexts;
     const std::int64_t begin = huge ? kBeyondTexts : start.get<std::int64_t>();
     example.answers.push_back(
@@ -185,7 +185,7 @@ std::string_view first_line(std::string_view bytes) {
   return trim(bytes.substr(0, bytes.find('\n')));
 }
 
-// One question on each line: the first line is a whole object, and there are more.
+// One question per line: the first line is a complete object, and more lines follow.
 bool is_by_line(std::string_view bytes) {
   const std::string_view line = first_line(bytes);
   return line.size() < trim(bytes).size() && line.starts_with('{') && Json::accept(line);
@@ -216,7 +216,7 @@ Json parse_whole(std::string_view bytes, const SquadReader& reader) {
   reader.fail(fmt::format(":{}", 1 + std::count(bytes.begin(), end, '\n')), fault);
 }
 
-// The text of the context at the place where the answer should be.
+// The text of the context at the answer's position.
 std::string text_at(const SquadExample& example, const SquadAnswer& answer) {
   const std::string& context = example.context;
   std::size_t begin = 0;
@@ -231,7 +231,7 @@ std::string text_at(const SquadExample& example, const SquadAnswer& answer) {
   return context.substr(begin, end - begin);
 }
 
-// For a message.
+// Quotes a text for a message.
 std::string quoted_text(const std::string& text) {
   constexpr std::size_t kMost = 40;
   const std::u32string characters = code_points(text);
@@ -260,7 +260,7 @@ std::vector<SquadExample> read_squad(const std::string& path, std::int64_t limit
   return examples;
 }
 
-// The first answer alone is looked at: training learns no other one (squad_features.cc).
+// Checks only the first answer, since training uses only that (squad_features.cc).
 MisplacedAnswers find_misplaced(const std::vector<SquadExample>& examples) {
   MisplacedAnswers found;
   for (const SquadExample& example : examples) {

@@ -1,5 +1,5 @@
-// Follows utils_qa.py's postprocess_qa_predictions step by step, with its order of ties and its
-// float rounding, so that the answers are the same. Figures are squad_metrics.h's.
+// Follows postprocess_qa_predictions in utils_qa.py step by step, including the order of ties and
+// float rounding, so that answers are the same. squad_metrics.h computes metrics.
 #include "trainer/data/squad_answers.h"
 
 #include <algorithm>
@@ -21,12 +21,12 @@ struct Candidate {
   Offset place;
   float start_logit = 0, end_logit = 0;
 
-  float score() const { return start_logit + end_logit; }  // rounded to float, as numpy does
+  float score() const { return start_logit + end_logit; }  // rounded to float, as in numpy
 };
 
 constexpr Offset kNoAnswer{0, 0};
 
-// The logits and the offsets of the tokens of one window.
+// Logits and token offsets of one window.
 struct WindowLogits {
   std::span<const float> logits;    // [n, 2]
   std::span<const Offset> offsets;  // [n]
@@ -43,8 +43,8 @@ WindowLogits window_logits(const SquadFeatures& features, std::span<const float>
   return {logits.subspan(2 * begin, 2 * count), std::span(features.offsets).subspan(begin, count)};
 }
 
-// The tokens of the n greatest logits, greatest first; of equal ones the later first, as
-// numpy.argsort(..)[-1 : -n - 1 : -1] gives them.
+// The tokens of the n greatest logits, greatest first; of equal ones the later first, as in
+// numpy.argsort(..)[-1 : -n - 1 : -1].
 template <typename Logit>
 std::vector<std::size_t> greatest(std::size_t count, int n, const Logit& logit) {
   std::vector<std::size_t> tokens(count);
@@ -65,7 +65,7 @@ void add_candidates(const WindowLogits& window, const AnswerSettings& settings,
   const auto ends = greatest(window.size(), settings.n_best_size,
                              [&](std::size_t token) { return window.end(token); });
   for (const std::size_t start : starts) {
-    if (window.offsets[start] == Offset{}) continue;  // of the question, [CLS] or [SEP]
+    if (window.offsets[start] == Offset{}) continue;  // in the question, [CLS] or [SEP]
     for (const std::size_t end : ends) {
       if (window.offsets[end] == Offset{} || end < start) continue;
       if (end - start + 1 > static_cast<std::size_t>(settings.max_answer_length)) continue;
@@ -76,7 +76,7 @@ void add_candidates(const WindowLogits& window, const AnswerSettings& settings,
   }
 }
 
-// Sorted by score, best first, and cut; the null answer stays whatever its score.
+// Sorts by score, best first, and truncates. Keeps the null answer whatever its score.
 void keep_best(std::vector<Candidate>& candidates, const AnswerSettings& settings,
                const std::optional<Candidate>& none) {
   if (none) candidates.push_back(*none);
@@ -88,7 +88,7 @@ void keep_best(std::vector<Candidate>& candidates, const AnswerSettings& setting
   if (none && !has_none) candidates.push_back(*none);
 }
 
-// Cuts pieces out of a text by code points.
+// Cuts substrings by code points.
 class Characters {
  public:
   explicit Characters(std::string_view text) : text_(text) {
@@ -107,7 +107,7 @@ class Characters {
   std::vector<std::size_t> begins_;
 };
 
-// Softmax of the scores.
+// Sets probabilities to the softmax of the scores.
 void set_probabilities(std::vector<AnswerCandidate>& candidates) {
   std::vector<double> scores;
   for (const AnswerCandidate& c : candidates) {
@@ -119,7 +119,7 @@ void set_probabilities(std::vector<AnswerCandidate>& candidates) {
   for (std::size_t i = 0; i < scores.size(); ++i) candidates[i].probability = scores[i] / sum;
 }
 
-// The best text; with a null answer, "" when that is better by more than the threshold.
+// Chooses the best text; "" if the null answer is better by more than the threshold.
 void choose(const AnswerSettings& settings, const std::optional<Candidate>& none,
             QuestionAnswer& answer) {
   answer.text = answer.candidates.front().text;
@@ -134,9 +134,9 @@ void choose(const AnswerSettings& settings, const std::optional<Candidate>& none
 QuestionAnswer answer_of(const SquadExample& example, std::span<const WindowLogits> windows,
                          const AnswerSettings& settings) {
   std::vector<Candidate> candidates;
-  std::optional<Candidate> none;  // over the windows, the least likely to have no answer
+  std::optional<Candidate> none;  // the null answer with the lowest score over the windows
   for (const WindowLogits& window : windows) {
-    // Token 0 is [CLS], which training points at where there is no answer.
+    // Token 0 is [CLS], the training target for "no answer".
     const Candidate null{kNoAnswer, window.start(0), window.end(0)};
     if (settings.version_2_with_negative && (!none || null.score() < none->score())) none = null;
     add_candidates(window, settings, candidates);
@@ -149,7 +149,7 @@ QuestionAnswer answer_of(const SquadExample& example, std::span<const WindowLogi
   }
   if (std::all_of(answer.candidates.begin(), answer.candidates.end(),
                   [](const AnswerCandidate& c) { return c.text.empty(); })) {
-    // utils_qa.py does the same, so that there is a text to give.
+    // As in utils_qa.py, so that there is always a text.
     answer.candidates.insert(answer.candidates.begin(), {"empty", 0, 0});
   }
   set_probabilities(answer.candidates);
@@ -157,12 +157,12 @@ QuestionAnswer answer_of(const SquadExample& example, std::span<const WindowLogi
   return answer;
 }
 
-// json.dumps(.., indent=4) and a line end.
+// json.dumps(.., indent=4) and a newline.
 std::string dump(const OrderedJson& json) {
   return json.dump(4, ' ', /*ensure_ascii=*/true) + "\n";
 }
 
-// Ids are unique, so members go in unseen: an ordered object looks through all of them otherwise.
+// Append to the underlying vector, since ids are unique: an ordered object would scan all members.
 template <typename Value>
 std::string object_by_id(const std::vector<SquadExample>& examples,
                          const std::vector<QuestionAnswer>& answers, const Value& value) {
@@ -186,7 +186,7 @@ std::vector<QuestionAnswer> choose_answers(const std::vector<SquadExample>& exam
   std::size_t next = 0;
   for (std::size_t i = 0; i < examples.size(); ++i) {
     windows.clear();
-    // Windows of one question are neighbours: questions ascend.
+    // Windows of a question are adjacent, because questions are in ascending order.
     for (; next < features.questions.size() &&
            features.questions[next] == static_cast<std::int64_t>(i);
          ++next) {

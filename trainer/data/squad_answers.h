@@ -1,6 +1,6 @@
 #pragma once
-// From start and end logits to answers: the n-best search of run_qa (utils_qa.py), and its three
-// files.
+// Answers from start and end logits: the n-best search of run_qa (utils_qa.py), and its three
+// output files.
 
 #include <span>
 #include <string>
@@ -21,16 +21,16 @@ struct AnswerSettings {
 struct AnswerCandidate {
   std::string text;
   float start_logit = 0, end_logit = 0;
-  double probability = 0;  // among the candidates of this question
+  double probability = 0;  // among this question's candidates
 };
 
 struct QuestionAnswer {
   std::string text;                         // "": no answer (version 2)
   std::vector<AnswerCandidate> candidates;  // best first
-  double null_odds = 0;  // version 2: score of no answer less that of the best answer
+  double null_odds = 0;  // version 2: score of no answer minus that of the best answer
 };
 
-// One for each example. logits: [tokens of the features, 2], as predict_answers gives them.
+// One per example. logits: [tokens of the features, 2], from predict_answers.
 std::vector<QuestionAnswer> choose_answers(const std::vector<SquadExample>& examples,
                                            const SquadFeatures& features,
                                            std::span<const float> logits,

@@ -1,4 +1,4 @@
-// Turns questions into Examples. How windows are cut is the tokenizer's part (encode_question()).
+// Turns questions into Examples. The tokenizer cuts the windows (encode_question()).
 #include "trainer/data/squad_features.h"
 
 #include <fmt/format.h>
@@ -13,12 +13,12 @@ namespace dtl::trainer {
 namespace {
 
 struct Span {
-  std::int32_t start = 0, end = 0;  // tokens of a window, both inclusive
+  std::int32_t start = 0, end = 0;  // tokens of a window, inclusive
 };
 
-// The tokens of a window that hold the answer; 0, 0 when the window does not hold all of it.
-// Hugging Face's loop runs past the last context token, to the end of the window, when the answer
-// starts in that token; here it stops at it.
+// The tokens of a window that hold the answer; 0, 0 if the window does not hold all of it. If the
+// answer starts in the last context token, Hugging Face's loop runs on to the end of the window;
+// this one stops at that token.
 Span answer_tokens(const Window& window, const SquadExample& example) {
   if (example.answers.empty()) return {};
   const SquadAnswer& answer = example.answers.front();
@@ -32,7 +32,7 @@ Span answer_tokens(const Window& window, const SquadExample& example) {
   std::size_t end_token = offsets.size() - 2;  // the last is [SEP]
   if (offsets[start_token].begin > begin || offsets[end_token].end < end) return {};
   const std::size_t first = start_token, last = end_token;
-  // run_qa's loops stop one token behind and step back; here the indices stay on the token.
+  // run_qa's loops stop one token late and step back; here indices stay on the token.
   while (start_token < last && offsets[start_token + 1].begin <= begin) ++start_token;
   while (end_token > first && offsets[end_token - 1].end >= end) --end_token;
   return {static_cast<std::int32_t>(start_token), static_cast<std::int32_t>(end_token)};
@@ -51,8 +51,7 @@ void add_window(const Window& window, const SquadExample& example, std::size_t q
   append_all(to.windows.types, window.types);
   to.windows.starts.push_back(static_cast<std::int64_t>(to.windows.ids.size()));
   to.questions.push_back(static_cast<std::int64_t>(question));
-  // Offsets cut answers out of the context, positions train the model: each purpose needs one of
-  // them.
+  // Evaluation needs offsets, to cut answers out of the context; training needs positions.
   if (purpose == Purpose::kEvaluation) {
     append_all(to.offsets, window.offsets);
     return;
@@ -63,7 +62,7 @@ void add_window(const Window& window, const SquadExample& example, std::size_t q
 }
 
 void append_all(SquadFeatures& to, const SquadFeatures& part) {
-  // A part counts its starts from its own first token.
+  // `part` counts its starts from its own first token.
   const std::int64_t base = to.windows.starts.back();
   append_all(to.windows.ids, part.windows.ids);
   append_all(to.windows.types, part.windows.types);
@@ -87,7 +86,7 @@ std::vector<Window> windows_of(const SquadExample& example, const Tokenizer& tok
 
 SquadFeatures make_features(const std::vector<SquadExample>& examples, const Tokenizer& tokenizer,
                             int max_length, int stride, int threads, Purpose purpose) {
-  constexpr std::size_t kBlock = 64;  // questions: enough to make handing out work cheap
+  constexpr std::size_t kBlock = 64;  // questions per task: makes handing out tasks cheap
   std::vector<SquadFeatures> parts((examples.size() + kBlock - 1) / kBlock);
   on_threads(parts.size(), threads, [&](std::size_t block) {
     SquadFeatures& part = parts[block];
@@ -101,7 +100,7 @@ SquadFeatures make_features(const std::vector<SquadExample>& examples, const Tok
   });
   SquadFeatures features;
   features.windows.starts.push_back(0);
-  // In the order of the blocks, so that questions ascend.
+  // In block order, so that questions are ascending.
   for (const SquadFeatures& part : parts) append_all(features, part);
   return features;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// From questions to what the model reads: windows of tokens (run_qa's "features"), with the answer
-// as token positions for training, and with offsets into the context for evaluation.
+// Turns questions into windows of tokens (run_qa's "features"): for training with the answer as
+// token positions, for evaluation with offsets into the context.
 
 #include <cstdint>
 #include <vector>
@@ -17,12 +17,12 @@ struct SquadFeatures {
   std::vector<std::int64_t> questions;  // [windows], index of the question; ascending
 };
 
-// max_length: ids of a window; stride: context tokens that neighbours share (--doc_stride). The
-// result does not depend on the number of threads. Throws Error(kBadInput) naming the question that
-// leaves no room for its context.
+// max_length: ids per window; stride: context tokens that adjacent windows share (--doc_stride).
+// The result does not depend on the number of threads. Throws Error(kBadInput) naming a question
+// that leaves no room for its context.
 //
-// The answer is answers[0]: the first token that reaches into it to the last one that does. Windows
-// that do not hold all of it, and questions without answers, have 0, 0 ([CLS]).
+// The answer is answers[0], from the first token that overlaps it to the last. Windows without the
+// complete answer, and questions without answers, have 0, 0 ([CLS]).
 SquadFeatures training_features(const std::vector<SquadExample>& examples,
                                 const Tokenizer& tokenizer, int max_length, int stride,
                                 int threads);
@@ -30,7 +30,7 @@ SquadFeatures evaluation_features(const std::vector<SquadExample>& examples,
                                   const Tokenizer& tokenizer, int max_length, int stride,
                                   int threads);
 
-// Leaves the first `count` windows at most, of features made for training.
+// Keeps at most the first `count` windows of features for training.
 void keep_first_windows(SquadFeatures& features, std::int64_t count);
 
 }  // namespace dtl::trainer

@@ -1,5 +1,5 @@
-// The official evaluation scripts' normalisation and counts, in Unicode as Python has it. Answers
-// of any origin can be scored: nothing here knows windows or logits.
+// The official evaluation scripts' normalisation and counts, with Python's Unicode rules. It scores
+// texts and knows neither windows nor logits.
 #include "trainer/data/squad_metrics.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 
 constexpr char32_t kSigma = 0x3A3, kFinalSigma = 0x3C2;
 
-// The Final_Sigma condition of Unicode (SpecialCasing.txt): behind a letter with case and before
-// none, looking past what case ignores.
+// Unicode's Final_Sigma condition (SpecialCasing.txt): after a cased letter and not before one,
+// skipping case-ignorable characters.
 bool is_final(std::u32string_view text, std::size_t at) {
   std::size_t before = at, after = at + 1;
   while (before > 0 && is_case_ignorable(text[before - 1])) --before;
@@ -36,16 +36,16 @@ std::u32string lowered(std::u32string_view text) {
   return result;
 }
 
-// \w of Python's regular expressions, '_' left out because it is punctuation. The articles are
-// found between changes of this property, which is what \b means.
+// \w of Python's regular expressions, without '_', which was removed as punctuation. \b is a change
+// of this property; it delimits articles.
 bool is_regex_word(char32_t c) {
   return is_alphanumeric(c);
 }
 
-// The words of a text without ASCII punctuation and articles. An article is one by \b(a|an|the)\b,
-// so "a\u0301" has one.
+// The words of a text without ASCII punctuation and articles. Articles match \b(a|an|the)\b, so
+// "a\u0301" contains one.
 std::vector<std::u32string> words(std::string_view text) {
-  // The order is the scripts': lower, punctuation, articles, blanks.
+  // The scripts' order: lower case, punctuation, articles, blanks.
   std::u32string plain = lowered(code_points(text));
   std::erase_if(plain, [](char32_t c) { return c < 0x80 && is_punctuation(c); });
   std::u32string kept;
@@ -71,7 +71,7 @@ struct Scores {
   double exact = 0, f1 = 0;
 };
 
-// F1 of two bags of words. Where a side has none, they are equal or they have nothing in common.
+// F1 of two bags of words. If one is empty, the result is 1 if both are, else 0.
 double bag_f1(const std::vector<std::u32string>& gold, const std::vector<std::u32string>& answer) {
   if (gold.empty() || answer.empty()) return gold == answer ? 1 : 0;
   std::unordered_map<std::u32string, int> counts;
@@ -85,7 +85,7 @@ double bag_f1(const std::vector<std::u32string>& gold, const std::vector<std::u3
   return 2 * precision * recall / (precision + recall);
 }
 
-// Each figure takes its own best gold answer, as the scripts do: they need not be the same one.
+// As in the scripts, each metric uses its own best gold answer.
 Scores best_scores(const std::vector<std::string>& golds, std::string_view answer) {
   const std::vector<std::u32string> said = words(answer);
   Scores best;
@@ -103,7 +103,7 @@ std::vector<std::string> gold_texts(const SquadExample& example) {
   return texts;
 }
 
-// Version 2: golds that say nothing do not count, and without any the right answer is "".
+// Version 2: ignores gold answers without words. If none is left, the right answer is "".
 std::vector<std::string> gold_texts_or_none(const SquadExample& example) {
   std::vector<std::string> texts = gold_texts(example);
   std::erase_if(texts, [](const std::string& text) { return words(text).empty(); });
@@ -115,7 +115,7 @@ double percent(double sum, std::size_t count) {
   return count == 0 ? 0.0 : 100.0 * sum / static_cast<double>(count);
 }
 
-// The figures of the examples for which chosen(i) holds, if there are any.
+// The metrics of the examples for which chosen(i) is true, if there are any.
 template <typename Chosen>
 void add_figures(const std::string& prefix, const std::vector<Scores>& scores, const Chosen& chosen,
                  MetricList& metrics) {
@@ -137,8 +137,8 @@ struct Threshold {
   double score = 0, at = 0;
 };
 
-// The best mean score when examples above a threshold of no_answer are answered with nothing. From
-// the surest to have an answer on, one example after the other is allowed its own answer.
+// The best mean score over thresholds of no_answer: examples above the threshold get no answer.
+// Starts with no answers and adds them one by one, the surest first.
 template <typename Score>
 Threshold best_threshold(const std::vector<SquadExample>& examples,
                          const std::vector<std::string>& answers,
@@ -149,13 +149,13 @@ Threshold best_threshold(const std::vector<SquadExample>& examples,
                    [&](std::size_t a, std::size_t b) { return no_answer[a] < no_answer[b]; });
   double sum = 0;
   for (const SquadExample& example : examples) sum += example.answers.empty() ? 1 : 0;
-  // With nothing answered, each example without an answer is right.
+  // Without any answers, each example without a gold answer is right.
   Threshold best{sum, 0};
   for (const std::size_t i : order) {
     if (!examples[i].answers.empty()) {
       sum += score(i);
     } else {
-      // An answer to a question without one costs what silence has earned.
+      // Answering a question that has no answer loses the point for no answer.
       sum -= answers[i].empty() ? 0 : 1;
     }
     if (sum > best.score) best = {sum, no_answer[i]};
@@ -166,7 +166,7 @@ Threshold best_threshold(const std::vector<SquadExample>& examples,
 
 }  // namespace
 
-// Version 1 has no rule for a side without words: they have nothing in common.
+// Version 1 has no rule for empty sides: they have nothing in common.
 MetricList squad_metrics(const std::vector<SquadExample>& examples,
                          const std::vector<std::string>& answers) {
   double exact = 0, f1 = 0;
@@ -192,7 +192,7 @@ MetricList squad_v2_metrics(const std::vector<SquadExample>& examples,
   add_figures("HasAns_", scores, has_answer, metrics);
   add_figures(
       "NoAns_", scores, [&](std::size_t i) { return !has_answer(i); }, metrics);
-  // Without odds each question counts as one that surely has an answer.
+  // Without odds, treat each question as surely answerable.
   const std::vector<double> sure =
       no_answer.empty() ? std::vector<double>(examples.size(), 0.0) : no_answer;
   const Threshold exact =

@@ -1,6 +1,6 @@
 #pragma once
-// The official figures of SQuAD 1.1 and 2.0, in per cent. Answers are compared in lower case,
-// without ASCII punctuation and the articles a, an, the; what blanks there are does not matter.
+// The official metrics of SQuAD 1.1 and 2.0, in per cent. Compares answers in lower case, without
+// ASCII punctuation and the articles a, an, the, and ignoring the amount of white space.
 
 #include <string>
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace dtl::trainer {
 
-// exact_match, f1: the best over the gold answers, the mean over the examples. answers[i] is for
-// examples[i].
+// exact_match, f1: for each example the best over the gold answers; then the mean. answers[i] is
+// for examples[i].
 MetricList squad_metrics(const std::vector<SquadExample>& examples,
                          const std::vector<std::string>& answers);
 
 // exact, f1, total, HasAns_{exact,f1,total}, NoAns_{exact,f1,total}, best_exact, best_exact_thresh,
-// best_f1, best_f1_thresh. no_answer[i]: how sure it is that example i has no answer, over which
-// the best thresholds are looked for; empty: 0 for all, as run_qa says.
+// best_f1, best_f1_thresh. no_answer[i]: the score that example i has no answer, for finding the
+// best thresholds; empty: 0 for all, as in run_qa.
 MetricList squad_v2_metrics(const std::vector<SquadExample>& examples,
                             const std::vector<std::string>& answers,
                             const std::vector<double>& no_answer = {});

@@ -1,5 +1,5 @@
-// The archive's own quirks: names of columns, a file without a header, rows that end early. Data
-// sets of other origin are dataset.h's.
+// Quirks of the GLUE archive: column names, a file without a header, rows that end early. dataset.h
+// reads other data sets.
 #include "trainer/data/tasks.h"
 
 #include <fmt/format.h>
@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxGlueBytes = std::size_t{16} << 30;
 
-// The order of labels gives their ids: a published model of the task depends on it.
+// The order of labels defines their ids, which published models of the task depend on.
 const std::vector<std::string> kEntailment = {"entailment", "not_entailment"};
 
-// second and label are empty where the task or the file has none.
+// second and label are empty if the task or the file has none.
 struct GlueNames {
   std::string first, second, label;
   std::vector<std::string> all() const {
@@ -39,7 +39,7 @@ struct GlueNames {
 // Indices of the fields, and how many fields each row must have.
 struct GlueColumns {
   std::size_t first = 0, second = 0, label = 0, count = 0;
-  std::string counted_by = "the header";  // who says so
+  std::string counted_by = "the header";  // what defines the number of fields
   GlueNames names = {};                   // empty without a header
   std::vector<std::string> unread = {};
 };
@@ -50,7 +50,7 @@ bool has_names(const std::vector<std::string>& row, const std::vector<std::strin
   });
 }
 
-// The names by which the task's columns are found in this header.
+// The column names in this header that the task uses.
 GlueNames names_in(const std::vector<std::string>& header, const std::string& path,
                    const GlueTask& task, bool labelled) {
   GlueNames archive{task.first, task.second, labelled ? task.label : ""};
@@ -58,7 +58,7 @@ GlueNames names_in(const std::vector<std::string>& header, const std::string& pa
   for (GlueNames* names : {&archive, &hub}) {
     if (has_names(header, names->all())) return *names;
   }
-  // The set that fits better says what is missing.
+  // Report missing names of the set that fits better.
   const auto missing_in = [&](const GlueNames& names) {
     std::vector<std::string> missing = names.all();
     std::erase_if(missing, [&](const std::string& name) { return has_names(header, {name}); });
@@ -76,8 +76,8 @@ std::size_t place_in(const std::vector<std::string>& header, const std::string& 
   return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
 }
 
-// cola's files for training and validation have four columns and no names for them: source, label,
-// the author's mark, sentence. `first` is the file's first row.
+// cola's training and validation files have four columns without names: source, label, the author's
+// mark, sentence. `first` is the file's first row.
 bool lacks_header(const GlueTask& task, Split split, const std::vector<std::string>& first) {
   return task.name == "cola" && split != Split::kTest && first.size() == 4 &&
          !has_names(first, {"sentence"});
@@ -123,7 +123,7 @@ void read_glue_label(const GlueTask& task, const std::string& path, const std::s
   }
   if (std::find(task.labels.begin(), task.labels.end(), field) != task.labels.end()) return;
   const auto last = static_cast<std::int64_t>(task.labels.size()) - 1;
-  // Most of the archive's files have numbers, rte, qnli and mnli have names.
+  // Most of the archive's files have label numbers; rte, qnli and mnli have names.
   const std::optional<std::int64_t> id = parse_integer(field, 0, last);
   if (!id) {
     fail(fmt::format("its label '{}' is not one of {}'s: {}", field, task.name,
@@ -133,13 +133,13 @@ void read_glue_label(const GlueTask& task, const std::string& path, const std::s
 }
 
 bool may_exist(const std::string& path) {
-  std::error_code ignored;  // what cannot be looked at cannot be opened, either, and that says why
+  std::error_code ignored;  // opening the file reports the reason
   const fs::file_status status = fs::status(path, ignored);
   return status.type() != fs::file_type::not_found;
 }
 
-// The published file to read instead of GLUE's, or the empty text. GLUE's dev.tsv is a part of the
-// published training file, so the two never come together.
+// Microsoft's published file to read instead of GLUE's, or empty. GLUE's dev.tsv is part of the
+// published training file, so never use both.
 std::string original_file(const GlueTask& task, const std::string& folder, Split split) {
   if (task.name != "mrpc") return "";
   const bool has_glues = split == Split::kTest
@@ -150,8 +150,8 @@ std::string original_file(const GlueTask& task, const std::string& folder, Split
   return !has_glues && may_exist(path) ? path : "";
 }
 
-// The folder of the task below `folder`, as GLUE's archive names it: "SST-2" for sst2. Empty where
-// there is none. For a hint: the user has named the folder above.
+// For a hint if the user named the parent folder: the task's folder below `folder`, with the
+// archive's name, such as "SST-2" for sst2. Empty if there is none.
 std::string archive_folder(const GlueTask& task, const std::string& folder) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
@@ -184,8 +184,8 @@ std::string archive_folder(const GlueTask& task, const std::string& folder) {
 }  // namespace
 
 std::span<const GlueTask> glue_tasks() {
-  // In each row: name, labels in the order of their ids, problem; the archive's text columns and
-  // label column; the hub's text columns.
+  // Each row: name, labels in id order, problem; the archive's text columns and label column; the
+  // text columns of the `glue` data set.
   static const std::array<GlueTask, 9> tasks = {{
       {"cola",
        {"unacceptable", "acceptable"},
@@ -285,7 +285,7 @@ std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& f
 TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, std::int64_t limit) {
   const std::string& path = file.path;
   std::string bytes = read_data_file(path, kMaxGlueBytes);
-  // Microsoft's files of mrpc end in .txt and have tabs.
+  // Microsoft's mrpc files are tab-separated but end in .txt.
   const auto reader = path.ends_with(".txt") ? make_tsv_reader(path, std::move(bytes))
                                              : make_row_reader(path, std::move(bytes));
   RowQueue rows(*reader);
@@ -303,7 +303,7 @@ TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, s
   while ((limit < 0 || static_cast<std::int64_t>(dataset.examples.size()) < limit) &&
          rows.next(row)) {
     if (row.size() < columns.count && task.name == "qqp") {
-      // Some rows of qqp as it is published end early; they are counted and left out.
+      // Some rows of the published qqp end early: count and skip them.
       ++dataset.dropped;
       continue;
     }

@@ -1,7 +1,6 @@
 #pragma once
-// The nine tasks of GLUE, from the TSV files of its archive or from files with the columns of
-// Hugging Face's `glue` data set: columns, labels in the order of that data set, and the name under
-// which metrics.h knows what to measure.
+// GLUE's nine tasks, from the archive's TSV files or from files with the columns of Hugging Face's
+// `glue` data set: columns, labels in that data set's order, and the task's name for metrics.h.
 
 #include <cstdint>
 #include <span>
@@ -15,11 +14,11 @@ namespace dtl::trainer {
 
 struct GlueTask {
   std::string name;                 // as in --task_name: "mrpc"
-  std::vector<std::string> labels;  // id2label; one name, LABEL_0, for the regression of stsb
+  std::vector<std::string> labels;  // id2label; stsb, a regression, has one: LABEL_0
   Problem problem = Problem::kSingleLabel;
-  std::string first, second;  // text columns; second is empty for single texts
-  std::string label;          // the label's column
-  // In Hugging Face's data set, where the label is always called "label".
+  std::string first, second;  // text columns; second is empty without pairs
+  std::string label;          // label column
+  // In Hugging Face's data set. Its label column is always "label".
   std::string hub_first, hub_second;
 };
 
@@ -32,21 +31,21 @@ enum class Split { kTrain, kValidation, kTest };
 
 struct GlueFile {
   std::string path;
-  std::string suffix;  // of what is written about it: "" or "-mm" (the mismatched half of mnli)
+  std::string suffix;  // for output names: "" or "-mm" (mnli's mismatched half)
   bool operator==(const GlueFile&) const = default;
 };
-// train.tsv; dev.tsv; test.tsv; mnli has dev_matched.tsv and dev_mismatched.tsv (test alike).
-// `folder` holds the task's files. Nothing is opened.
+// train.tsv; dev.tsv; test.tsv; for mnli dev_matched.tsv and dev_mismatched.tsv (test likewise).
+// `folder` holds the task's files. Opens no file.
 std::vector<GlueFile> glue_files(const GlueTask& task, const std::string& folder, Split split);
-// The same; Error(kBadInput) says which files were expected where, unless all of them exist. Where
-// mrpc has neither train.tsv nor dev.tsv, these are the files that Microsoft published, whose test
-// file then serves for validation, and also replaces test.tsv.
+// As glue_files(), but throws Error(kBadInput) listing the expected files unless all exist. If mrpc
+// has neither train.tsv nor dev.tsv, returns Microsoft's published files. Their test file then
+// serves as validation set, and also replaces a missing test.tsv.
 std::vector<GlueFile> find_glue_files(const GlueTask& task, const std::string& folder, Split split);
 
-// Labels are given as the task's names, whether the file has names or 0, 1. A test file has none.
-// Rows of qqp that end early are dropped and counted, as the `glue` data set does; elsewhere they
-// are an Error(kBadInput) with file:line. limit < 0: all rows. Columns are found by the archive's
-// names or, where the file lacks one of these, by the data set's.
+// Returns labels as the task's names, whether the file has names or 0, 1. Test files have none.
+// Drops and counts rows of qqp that end early, as the `glue` data set does; in other tasks they are
+// an Error(kBadInput) with file:line. limit < 0: all rows. Finds columns by the archive's names or,
+// if one is missing, by the data set's.
 TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, std::int64_t limit);
 
 }  // namespace dtl::trainer

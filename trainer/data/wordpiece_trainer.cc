@@ -1,6 +1,6 @@
-// Three stages: count words, spell each as characters, merge the most frequent pair until the
-// vocabulary is full. All merges work on distinct words with their counts, so the time depends on
-// the number of different words and not on the length of the text.
+// Three stages: count words, split each into characters, merge the most frequent pair until the
+// vocabulary is full. Merges work on distinct words with counts, so the time depends on the number
+// of distinct words, not on the length of the text.
 #include "trainer/data/wordpiece_trainer.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace dtl::trainer {
 namespace {
 
-constexpr std::size_t kMaxWordCharacters = 100;  // longer words are never matched by the tokenizer
+constexpr std::size_t kMaxWordCharacters = 100;  // the tokenizer never matches longer words
 
 using WordCounts = std::unordered_map<std::string, std::int64_t>;
 
@@ -36,7 +36,7 @@ WordCounts count_words(const TextDataset& dataset, bool lower_case) {
   return counts;
 }
 
-// The characters that occur most often, at most `limit`; among equals the lower code points.
+// The most frequent characters, at most `limit`; of equally frequent ones the lower code points.
 std::set<char32_t> choose_alphabet(const WordCounts& words, int limit) {
   std::map<char32_t, std::int64_t> counts;
   for (const auto& [word, count] : words) {
@@ -44,7 +44,7 @@ std::set<char32_t> choose_alphabet(const WordCounts& words, int limit) {
   }
   std::vector<std::pair<std::int64_t, char32_t>> ranked;
   for (const auto& [c, count] : counts) ranked.emplace_back(-count, c);
-  // Negative counts put the most frequent first and, among equals, the lowest code point.
+  // Negative counts sort the most frequent first and, of equal ones, the lowest code point.
   std::sort(ranked.begin(), ranked.end());
   if (ranked.size() > static_cast<std::size_t>(limit))
     ranked.resize(static_cast<std::size_t>(limit));
@@ -68,8 +68,8 @@ class Pieces {
     if (added) texts_.push_back(text);
     return entry->second;
   }
-  // Two ways of merging may spell the same piece; then it is the same piece.
-  // The right piece always begins with "##": only the first of a word does not.
+  // Different merges may spell the same piece, which then gets one id. The right piece always
+  // begins with "##", because only the first piece of a word does not.
   PieceId merge(PieceId left, PieceId right) {
     return add(texts_[static_cast<std::size_t>(left)] +
                texts_[static_cast<std::size_t>(right)].substr(2));
@@ -82,7 +82,7 @@ class Pieces {
   std::unordered_map<std::string, PieceId> ids_;
 };
 
-// Words as rows of single characters. Sorted by text, so that nothing depends on hashing.
+// Splits words into characters. Sorted by text, so that nothing depends on hashing.
 std::vector<Word> spell_words(const WordCounts& counts, const std::set<char32_t>& alphabet,
                               Pieces& pieces) {
   std::vector<std::pair<std::string, std::int64_t>> sorted(counts.begin(), counts.end());
@@ -105,8 +105,8 @@ std::vector<Word> spell_words(const WordCounts& counts, const std::set<char32_t>
   return words;
 }
 
-// Counts of neighbouring pieces, kept up to date while words change. The heap may hold old counts;
-// they are corrected when they surface, because counts of a pair only matter when it is the top.
+// Counts of adjacent pieces, updated as words change. The heap may hold old counts. They are
+// corrected at the top of the heap, because only the top pair's count matters.
 class PairCounts {
  public:
   explicit PairCounts(std::vector<Word>& words) : words_(words) {
@@ -117,13 +117,13 @@ class PairCounts {
   struct Best {
     std::int64_t count = 0;
     std::pair<PieceId, PieceId> pair;
-    // The most frequent pair is the greatest; among equals the one of the lowest pieces.
+    // The most frequent pair first; of equally frequent ones the one with the lowest ids.
     bool operator<(const Best& other) const {
       return count != other.count ? count < other.count : pair > other.pair;
     }
   };
 
-  // count is 0 when no pair is left.
+  // count is 0 if no pair is left.
   Best most_frequent() {
     while (!heap_.empty()) {
       const Best best = heap_.top();
@@ -131,14 +131,14 @@ class PairCounts {
       const std::int64_t now = found == pairs_.end() ? 0 : found->second.count;
       if (now == best.count && now > 0) return best;
       heap_.pop();
-      // replace() pushes each pair that grew, so no count in the heap is too low. One that is too
-      // high goes back with its real count.
+      // replace() pushes each pair that grew, so counts in the heap are never too low. Push a pair
+      // whose count is too high again with its real count.
       if (now > 0) heap_.push({now, best.pair});
     }
     return {};
   }
 
-  // Takes each word with the pair out of the counts, merges, and puts it back.
+  // Removes each word with the pair from the counts, merges, and adds it again.
   void replace(std::pair<PieceId, PieceId> pair, PieceId merged) {
     std::vector<std::size_t> where = std::move(pairs_[key(pair)].words);
     std::sort(where.begin(), where.end());
@@ -159,7 +159,7 @@ class PairCounts {
  private:
   struct Where {
     std::int64_t count = 0;
-    std::vector<std::size_t> words;  // every word that has the pair; some may have lost it
+    std::vector<std::size_t> words;  // all words with the pair, and some that lost it
   };
 
   static std::uint64_t key(std::pair<PieceId, PieceId> pair) {
@@ -169,8 +169,8 @@ class PairCounts {
     return {static_cast<PieceId>(key >> 32), static_cast<PieceId>(key & 0xFFFFFFFF)};
   }
 
-  // sign -1 takes the pairs of a word out of the counts. Its index stays in Where::words;
-  // merge_in() finds nothing to merge there.
+  // sign -1 removes a word's pairs from the counts. The word's index stays in Where::words;
+  // merge_in() then finds no pair there.
   void add_pairs(std::size_t index, int sign) {
     const Word& word = words_[index];
     for (std::size_t i = 1; i < word.pieces.size(); ++i) {
@@ -199,7 +199,7 @@ class PairCounts {
 
   std::vector<Word>& words_;
   std::unordered_map<std::uint64_t, Where> pairs_;
-  std::set<std::uint64_t> grown_;  // pairs that one replacement made or found again
+  std::set<std::uint64_t> grown_;  // pairs whose count one replacement raised
   std::priority_queue<Best> heap_;
 };
 
@@ -211,7 +211,7 @@ std::vector<std::string> learn_vocabulary(const TextDataset& dataset,
   const std::set<char32_t> alphabet = choose_alphabet(counts, options.alphabet_limit);
   Pieces pieces;
   for (const char* special : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}) pieces.add(special);
-  // All characters in both forms, whether they occur at the start of a word or not.
+  // All characters in both forms, even if one form does not occur.
   for (const char* prefix : {"", "##"}) {
     for (const char32_t c : alphabet) {
       std::string piece(prefix);

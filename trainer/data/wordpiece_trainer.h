@@ -1,8 +1,8 @@
 #pragma once
-// Learns a WordPiece vocabulary from text: single characters first, then, over and over, the most
-// frequent pair of neighbouring pieces becomes a piece (byte-pair merges with the ## prefix).
-// Deterministic: equal texts and options give equal vocabularies. Single-threaded; 10 MB of text
-// and 8,000 pieces take about two seconds.
+// Learns a WordPiece vocabulary from text: starts with single characters and repeatedly merges the
+// most frequent pair of adjacent pieces (byte-pair merges with the ## prefix). Deterministic: equal
+// texts and options give equal vocabularies. Single-threaded; 10 MB of text and 8,000 pieces take
+// about two seconds.
 
 #include <cstdint>
 #include <string>
@@ -13,15 +13,15 @@
 namespace dtl::trainer {
 
 struct VocabularyOptions {
-  int size = 8000;            // pieces at most, special tokens included
-  int min_frequency = 2;      // a pair seen less often is not merged
-  int alphabet_limit = 1000;  // the most frequent characters; words with others are left out
+  int size = 8000;            // maximum number of pieces, including special tokens
+  int min_frequency = 2;      // less frequent pairs are not merged
+  int alphabet_limit = 1000;  // most frequent characters; words with other characters are skipped
   bool lower_case = true;
 };
 
-// The vocabulary in order of id: [PAD] [UNK] [CLS] [SEP] [MASK], characters by code point, the same
-// with ##, merged pieces by the time of their merge. Throws Error(kUsage) when the size does not
-// even hold the characters.
+// The vocabulary in id order: [PAD] [UNK] [CLS] [SEP] [MASK], characters by code point, the same
+// with ##, then merged pieces in merge order. Throws Error(kUsage) if the size is too small for the
+// characters.
 std::vector<std::string> learn_vocabulary(const TextDataset& dataset,
                                           const VocabularyOptions& options);
 

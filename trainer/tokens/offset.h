@@ -1,13 +1,13 @@
 #pragma once
-// Offset: a place in a text, as every tokenizer gives it and answers to questions need it.
-// Code points, not bytes: predictions cut the context as Python does.
+// Offset: a token's position in a text. Code points, not bytes: predictions cut the context as
+// Python does.
 
 #include <cstdint>
 
 namespace dtl::trainer {
 
-// The place of a token in the text that it comes from: Unicode code points [begin, end) of the text
-// as given, not as normalised. -1, -1: it is not of that text.
+// The Unicode code points [begin, end) of the original text, before normalisation, that a token
+// comes from. -1, -1: the token is not from that text.
 struct Offset {
   std::int32_t begin = -1, end = -1;
 

@@ -1,5 +1,4 @@
-// The arithmetic of ids alone; which tokens are added, and in which order, wordpiece_files.cc
-// decides.
+// Only computes ids; wordpiece_files.cc decides which tokens are added and in which order.
 #include "trainer/tokens/token_places.h"
 
 #include <fmt/format.h>
@@ -18,7 +17,7 @@ TokenPlaces::TokenPlaces(TokenizerRules& rules, std::string folder)
     const std::string& token = rules.vocabulary[id];
     if (!token.empty()) of_vocabulary_[token] = static_cast<std::int32_t>(id);
   }
-  // The number of tokens, not the highest id: tokenizers counts so, gaps and duplicates left out.
+  // The number of tokens, not the highest id: tokenizers ignores gaps and duplicates, too.
   next_ = static_cast<std::int32_t>(of_vocabulary_.size()) + (rules.empty_token >= 0 ? 1 : 0);
 }
 
@@ -41,7 +40,7 @@ void TokenPlaces::add(const AddedToken& token) {
                             token.id, placed.id),
                 "the folder as save_pretrained() of its tokenizer writes it");
   }
-  // Only now: the second of two equal tokens must have the right id, too.
+  // Checked late, because a duplicate token must have the right id, too.
   if (there != rules_.added.end()) return;
   if (placed.id == next_) ++next_;
   rules_.added.push_back(placed);

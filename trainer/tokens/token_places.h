@@ -1,7 +1,7 @@
 #pragma once
-// Gives added tokens their ids, as the tokenizers library does: the id that the vocabulary has for
-// the text, or the next one behind all others. A file's own opinion of the id must be the same: a
-// model's embeddings would be mixed up otherwise.
+// Gives added tokens their ids, as the tokenizers library does: the vocabulary's id for the text,
+// or the next id after all others. An id in a file must match: otherwise the model's embeddings
+// would be mixed up.
 
 #include <cstdint>
 #include <string>
@@ -15,11 +15,11 @@ namespace dtl::trainer {
 
 class TokenPlaces {
  public:
-  // Appends to rules.added; the vocabulary must stay as it is.
+  // Appends to rules.added; the vocabulary must not change.
   TokenPlaces(TokenizerRules& rules, std::string folder);
 
-  // Of equal texts, the first one counts. Throws Error(kBadInput) naming the token when it has
-  // another id than the file gave it.
+  // Ignores later duplicates. Throws Error(kBadInput) naming the token if its file gives it another
+  // id.
   void add(const AddedToken& token);
 
  private:

@@ -1,4 +1,4 @@
-// Frames, cuts and windows, with lengths in ids. Nothing here looks at characters.
+// Special tokens, truncation and windows, on ids only.
 #include "trainer/tokens/tokenizer.h"
 
 #include <fmt/format.h>
@@ -18,9 +18,9 @@ constexpr int kPairSpecials = 3;  // [CLS] A [SEP] B [SEP]
 
 using Ids = std::vector<std::int32_t>;
 
-// How many ids of each text stay when both together may have `budget`: transformers' longest_first.
-// The longer one is cut until they are equal, then both. An odd budget gives the second text one
-// more, or the first, where that was the longer one.
+// How many ids of each text to keep if both together may have `budget`: transformers'
+// longest_first. Cuts the longer text until both are equal, then both. An odd budget gives one more
+// id to the second text, or to the first if it was longer.
 std::pair<std::size_t, std::size_t> shared_budget(std::size_t first, std::size_t second,
                                                   std::size_t budget) {
   if (first + second <= budget) return {first, second};
@@ -35,13 +35,13 @@ std::pair<std::size_t, std::size_t> shared_budget(std::size_t first, std::size_t
   return swapped ? std::pair(longer, shorter) : std::pair(shorter, longer);
 }
 
-// The ids that stay of a text that is cut to `count`.
+// The ids that remain of a text cut to `count`.
 std::span<const std::int32_t> kept_ids(const Frame& frame, const Ids& ids, std::size_t count) {
   const std::span<const std::int32_t> all(ids);
   return frame.truncate_left ? all.last(count) : all.first(count);
 }
 
-// [CLS] asked [SEP] given[begin, end) [SEP]. Only tokens of the context have offsets.
+// [CLS] asked [SEP] given[begin, end) [SEP]. Only context tokens have offsets.
 Window window_of(const Frame& frame, const Ids& asked, const Tokens& given, std::ptrdiff_t begin,
                  std::ptrdiff_t end) {
   Window window;
@@ -117,15 +117,14 @@ Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
 std::vector<Window> Tokenizer::encode_question(std::string_view question, std::string_view context,
                                                int max_length, int stride) const {
   const Frame& frame = subwords_->frame();
-  // run_qa does the same: blanks in front of some of SQuAD's questions would else count as too
-  // long.
+  // As in run_qa: some SQuAD questions begin with blanks, which would otherwise count as too long.
   question.remove_prefix(leading_blanks(question));
   const Ids asked = subwords_->tokens_of(question, false).ids;
   const Tokens given = subwords_->tokens_of(context, true);
   const auto length = static_cast<std::ptrdiff_t>(given.ids.size());
   const auto room =
       std::ptrdiff_t{max_length} - kPairSpecials - static_cast<std::ptrdiff_t>(asked.size());
-  // done would not grow: each window would repeat all of the one before.
+  // The loop would not advance: each window would repeat the whole previous one.
   if (length > room && room <= std::max(0, stride)) {
     throw Error(
         Exit::kBadInput, fmt::format("--max_seq_length {}", max_length),
@@ -136,7 +135,7 @@ std::vector<Window> Tokenizer::encode_question(std::string_view question, std::s
                  : fmt::format("--max_seq_length {}", max_length - room + 2 * std::max(1, stride)));
   }
   std::vector<Window> windows;
-  // The first window is what would be kept of a text that is cut; the others go on from there.
+  // The first window is what truncation would keep; the others continue from there.
   for (std::ptrdiff_t done = 0;; done += room - stride) {
     const std::ptrdiff_t until = std::min(length, done + room);
     windows.push_back(frame.truncate_left

@@ -1,5 +1,4 @@
-// Works on bytes: no UTF-8 sequence begins inside another, so a match of bytes is one of
-// characters.
+// Works on bytes: no UTF-8 sequence begins inside another, so a byte match is a character match.
 #include "trainer/tokens/tokenizer_added.h"
 
 #include <utility>
@@ -9,10 +8,10 @@
 namespace dtl::trainer {
 namespace {
 
-// Whether a word's character is right before or right behind: single_word tokens do not count then.
+// Whether a word character is directly before or after: then single_word tokens do not match.
 bool touches_word(std::string_view text, std::size_t start, std::size_t end) {
   std::size_t before = start;
-  // Back over continuation bytes (10xxxxxx) to the start of the character before.
+  // Back over continuation bytes (10xxxxxx) to the start of the previous character.
   while (before > 0 && (static_cast<unsigned char>(text[--before]) & 0xC0) == 0x80) {
   }
   std::size_t after = end;
@@ -27,7 +26,7 @@ std::size_t skip_blanks(std::string_view text, std::size_t at) {
   return at;
 }
 
-// From `low` on and not back from `at`: UTF-8 is read forward here.
+// Scans forward from `low`, not backward from `at`, because UTF-8 is read forward.
 std::size_t skip_blanks_backward(std::string_view text, std::size_t low, std::size_t at) {
   std::size_t blanks = low;  // where the last run of blanks before `at` begins
   for (std::size_t next = low; next < at;) {
@@ -47,7 +46,7 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, bool normalized,
       for (const char32_t c : normalize(token.content, rules)) append_utf8(content, c);
       token.content = content;
     }
-    // Normalisation may leave nothing of a token; an empty one would match everywhere.
+    // Normalisation may remove all of a token; an empty token would match everywhere.
     if (token.content.empty()) continue;
     starts_[static_cast<unsigned char>(token.content[0])] = true;
     tokens_.push_back(std::move(token));
@@ -64,7 +63,7 @@ void AddedTokens::split(std::string_view text, std::vector<Segment>& segments) c
     }
     std::size_t start = at, end = at + token->content.size();
     at = end;
-    // The search goes on behind the token, not inside it, as tokenizers does.
+    // As in tokenizers, continue after the token, not inside it.
     if (token->single_word && touches_word(text, start, end)) continue;
     if (token->lstrip) start = skip_blanks_backward(text, done, start);
     if (token->rstrip) end = skip_blanks(text, end);

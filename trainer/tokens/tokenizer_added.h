@@ -1,6 +1,6 @@
 #pragma once
-// Finds the tokens that a tokenizer takes verbatim from a text ([SEP], and what users added), with
-// their flags. Immutable once made.
+// Finds tokens that are taken verbatim from a text ([SEP] and those that users added), with their
+// flags. Immutable after construction.
 
 #include <array>
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace dtl::trainer {
 
-// A piece of text between added tokens, or (id >= 0) such a token.
+// A piece of text between added tokens or, if id >= 0, such a token.
 struct Segment {
   std::string_view text;
   std::int32_t id = -1;
 };
 
-// The leftmost token counts, and of several starting there the longest: the Aho-Corasick rule
+// The leftmost token wins, and of several that start there the longest: the Aho-Corasick rule
 // (leftmost-longest) of the tokenizers library.
 class AddedTokens {
  public:
-  // Those of `tokens` that are to be found before (normalized: after) normalisation.
+  // Uses the tokens to find before normalisation or, if `normalized`, after it.
   AddedTokens(const std::vector<AddedToken>& tokens, bool normalized, const TextRules& rules);
 
   bool empty() const { return tokens_.empty(); }
 
-  // Appends the segments of `text`, which together are all of it.
+  // Appends segments that together cover `text`.
   void split(std::string_view text, std::vector<Segment>& segments) const;
 
  private:

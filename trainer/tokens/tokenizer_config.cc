@@ -1,6 +1,6 @@
-// Reads three files into one value. Their history shows: transformers has written special tokens
-// under several keys and files over the years. The order of reads here is the order in which
-// AutoTokenizer looks; wordpiece_files.cc decides what comes of it.
+// Reads three files into one value. Over the years, transformers has written special tokens under
+// several keys and files. The order of reads is AutoTokenizer's; wordpiece_files.cc uses the
+// result.
 #include "trainer/tokens/tokenizer_config.h"
 
 #include <fmt/format.h>
@@ -19,15 +19,15 @@
 namespace dtl::trainer {
 namespace {
 
-using ConfigJson = nlohmann::ordered_json;  // tokens in the order of the file
+using ConfigJson = nlohmann::ordered_json;  // tokens in file order
 
 constexpr std::size_t kMaxConfigFileBytes = 64 << 20;  // a list of 250,000 tokens
-constexpr double kNoLimit = 1e9;  // transformers writes 1e30 for a length without limit
-// In the order in which they are given ids.
+constexpr double kNoLimit = 1e9;                       // transformers writes 1e30 for "no limit"
+// In the order of their ids.
 constexpr std::array<const char*, 7> kTokenNames = {
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
-// One file, with complaints that name it and the place in it.
+// One file. Errors name it and the position.
 class ConfigFile {
  public:
   explicit ConfigFile(std::string path) : path_(std::move(path)) {
@@ -39,7 +39,7 @@ class ConfigFile {
     if (!json_.is_object()) refuse_json(path_, bytes_, complaint);
   }
 
-  // An absent file is an empty object.
+  // A missing file reads as an empty object.
   const ConfigJson& json() const { return json_; }
   bool has(const std::string& key) const { return json_.contains(key) && !json_[key].is_null(); }
 
@@ -48,7 +48,7 @@ class ConfigFile {
     fail_at(key, fmt::format("'{}'", key), reason, hint);
   }
 
-  // A key that ends in _token, and is none of the usual ones, names a special token of this model.
+  // Any other string key that ends in _token names a special token of this model.
   void check() const {
     ConfigJson known = ConfigJson::object();
     for (const auto& [key, value] : json_.items()) {
@@ -72,7 +72,7 @@ class ConfigFile {
     return json_[key].get<std::string>();
   }
 
-  // A token is a text, or an object with its flags.
+  // A token is a text, or an object with flags.
   AddedToken token(const std::string& key, const ConfigJson& json, AddedToken token) const {
     if (json.is_string()) {
       token.content = json.get<std::string>();
@@ -97,7 +97,7 @@ class ConfigFile {
       token.content = json["content"].get<std::string>();
     }
     take("special", token.special);
-    // AddedToken's default in the tokenizers library; the file's own word, below, wins.
+    // AddedToken's default in the tokenizers library. The file's value, below, overrides it.
     token.normalized = !token.special;
     take("normalized", token.normalized);
     take("single_word", token.single_word);
@@ -116,7 +116,7 @@ class ConfigFile {
   ConfigJson json_ = ConfigJson::object();
 };
 
-// A later file's token replaces an earlier one's of the same name.
+// A token in a later file replaces one with the same name.
 void set_named(TokenizerConfig& config, const std::string& name, const AddedToken& token) {
   const auto same = [&](const NamedToken& other) { return other.name == name; };
   const auto found = std::find_if(config.named.begin(), config.named.end(), same);
@@ -132,7 +132,7 @@ void add_extra(std::vector<AddedToken>& tokens, const AddedToken& token) {
   if (std::none_of(tokens.begin(), tokens.end(), same)) tokens.push_back(token);
 }
 
-// A list of tokens, or an object whose keys are names of this model's own.
+// A list of tokens, or an object with this model's own token names as keys.
 void read_extra(const ConfigFile& file, const char* key, TokenizerConfig& config) {
   if (!file.has(key)) return;
   const ConfigJson& json = file.json()[key];
@@ -148,10 +148,10 @@ void read_extra(const ConfigFile& file, const char* key, TokenizerConfig& config
   }
 }
 
-// Any key that ends in _token counts, so that tokens of a model's own are read, too.
+// Any key that ends in _token counts, to include the model's own tokens.
 void read_named(const ConfigFile& file, TokenizerConfig& config) {
   for (const auto& [key, json] : file.json().items()) {
-    // add_bos_token and its like are switches, not tokens.
+    // add_bos_token and similar keys are switches, not tokens.
     if (!key.ends_with("_token") || key.starts_with("add_") || json.is_null()) continue;
     AddedToken token = file.token(key, json, {});
     token.special = true;
@@ -165,7 +165,7 @@ void read_decoder(const ConfigFile& file, TokenizerConfig& config) {
   if (!config.has_decoder) return;
   if (!file.json()[key].is_object()) file.fail(key, "it is not an object {\"id\": token, ..}");
   for (const auto& [id, json] : file.json()[key].items()) {
-    // Here, unlike in the other lists, tokens are ordinary unless their flags say special.
+    // Unlike in the other lists, tokens here are ordinary unless their flags say special.
     AddedToken token = file.token(key, json, {.normalized = true, .special = false});
     const auto [end, wrong] = std::from_chars(id.data(), id.data() + id.size(), token.id);
     if (wrong != std::errc() || end != id.data() + id.size() || token.id < 0) {
@@ -194,7 +194,7 @@ void read_added_tokens(const ConfigFile& file, TokenizerConfig& config) {
   }
 }
 
-// What added_tokens_decoder leaves out, to be spoken of.
+// Tokens that added_tokens_decoder overrides, for a notice.
 void remember_left_out(const ConfigFile& map, const ConfigFile& added, TokenizerConfig& config) {
   TokenizerConfig other;
   read_named(map, other);
@@ -227,7 +227,7 @@ void read_tokens(const std::string& folder, const ConfigFile& file, TokenizerCon
   if (config.has_decoder) return remember_left_out(map, added, config);
   read_named(map, config);
   read_extra(map, "extra_special_tokens", config);
-  // transformers looks at these when it has read added_tokens.json.
+  // transformers reads these after added_tokens.json.
   TokenizerConfig later;
   read_extra(map, "additional_special_tokens", later);
   if (!config.extra.empty()) {
@@ -241,7 +241,7 @@ void read_tokens(const std::string& folder, const ConfigFile& file, TokenizerCon
 }
 
 std::optional<std::int64_t> length_in(const ConfigFile& file) {
-  // max_len is the older name of the same length.
+  // max_len is the older name of the same setting.
   for (const char* key : {"model_max_length", "max_len"}) {
     if (!file.has(key)) continue;
     const ConfigJson& json = file.json()[key];
@@ -290,7 +290,7 @@ TokenizerConfig read_tokenizer_config(const std::string& folder) {
   config.types = has_types(file);
   config.model_max_length = length_in(file);
   read_tokens(folder, file, config);
-  // Names that are not in kTokenNames come last, in the file's order.
+  // Names that are not in kTokenNames come last, in file order.
   const auto rank = [](const NamedToken& token) {
     return std::find(kTokenNames.begin(), kTokenNames.end(), token.name) - kTokenNames.begin();
   };

@@ -1,6 +1,6 @@
-// Accepts exactly what the Subwords here can follow: BertNormalizer, BertPreTokenizer, WordPiece
-// and BERT's template. Anything else is refused by name, never approximated: a model would be fed
-// other tokens than it was trained with, and nobody would see why it is worse.
+// Accepts exactly what our Subwords implement: BertNormalizer, BertPreTokenizer, WordPiece and
+// BERT's template. Anything else is an error that names it. An approximation would feed a model
+// other tokens than in training, and nobody would see why results are worse.
 #include "trainer/tokens/tokenizer_json.h"
 
 #include <fmt/format.h>
@@ -17,15 +17,14 @@
 namespace dtl::trainer {
 namespace {
 
-using LibraryJson = nlohmann::json;  // quick look-up of 30,000 tokens
+using LibraryJson = nlohmann::json;  // fast look-up of 30,000 tokens
 
-constexpr std::size_t kMaxTokenizerJsonBytes = 256 << 20;  // 250,000 tokens have 10 MB
+constexpr std::size_t kMaxTokenizerJsonBytes = 256 << 20;  // 250,000 tokens take 10 MB
 constexpr std::int64_t kMaxId = 1 << 24;
-constexpr std::size_t kSparse = 8, kFewTokens = 1000;  // ids may leave gaps, but each takes memory
+constexpr std::size_t kSparse = 8, kFewTokens = 1000;  // ids may have gaps, but each takes memory
 
-// The file, or the object of one of its keys (`outer`), with complaints that name the place of a
-// key.
-// Keeps references: file, bytes and json must outlive it.
+// The file, or the object at one of its keys (`outer`). Errors name the position of a key. Keeps
+// references: file, bytes and json must outlive it.
 class LibraryObject {
  public:
   LibraryObject(const std::string& file, const std::string& bytes, const LibraryJson& json,
@@ -90,7 +89,7 @@ void read_normalizer(const LibraryObject& json, TextRules& rules) {
   rules.clean_text = json.flag("clean_text", true);
   rules.chinese_apart = json.flag("handle_chinese_chars", true);
   rules.lower_case = json.flag("lowercase", true);
-  // null means: as lowercase says, in tokenizers as here.
+  // null means: same as lowercase, as in tokenizers.
   rules.strip_accents = json.flag("strip_accents", rules.lower_case);
 }
 
@@ -114,7 +113,7 @@ void read_model(const LibraryObject& json, TokenizerRules& rules) {
     rules.max_word_characters = json.id(key, json.json()[key]);
   }
   const LibraryJson& vocabulary = json.json()["vocab"];
-  // A single id of 16 million in a small file would otherwise take memory for as many tokens.
+  // Otherwise a single id of 16 million in a small file would allocate that many tokens.
   const std::size_t most = kSparse * vocabulary.size() + kFewTokens;
   for (const auto& [token, value] : vocabulary.items()) {
     const auto id = static_cast<std::size_t>(json.id("vocab", value));
@@ -122,14 +121,14 @@ void read_model(const LibraryObject& json, TokenizerRules& rules) {
       json.fail("vocab",
                 fmt::format("a token has the id {} in a vocabulary of {}", id, vocabulary.size()));
     }
-    // Gaps stay "": empty_token tells whether one of them is a real token.
+    // Gaps stay "". empty_token tells whether one of them is a real token.
     if (id >= rules.vocabulary.size()) rules.vocabulary.resize(id + 1);
     rules.vocabulary[id] = token;
     if (token.empty()) rules.empty_token = static_cast<std::int32_t>(id);
   }
 }
 
-// Of a pair such as ["[CLS]", 101].
+// The text of a pair such as ["[CLS]", 101].
 std::string first_text(const LibraryObject& json, const char* key) {
   const bool there = json.has(key) && json.json()[key].is_array() && !json.json()[key].empty();
   if (!there || !json.json()[key][0].is_string()) {
@@ -138,7 +137,7 @@ std::string first_text(const LibraryObject& json, const char* key) {
   return json.json()[key][0].get<std::string>();
 }
 
-// "[CLS]:0 A:0 .."; nothing where it is not a list of such parts.
+// "[CLS]:0 A:0 .."; empty if it is not a list of such parts.
 std::vector<std::string> template_items(const LibraryObject& json, const char* key) {
   std::vector<std::string> items;
   if (!json.has(key) || !json.json()[key].is_array()) json.fail(key, "it is not a template");
@@ -200,7 +199,7 @@ void read_added(const LibraryObject& json, TokenizerRules& rules) {
     token.single_word = flag("single_word", false);
     token.lstrip = flag("lstrip", false);
     token.rstrip = flag("rstrip", false);
-    // tokenizers' defaults, other than those of AddedToken here.
+    // tokenizers' defaults, which differ from AddedToken's here.
     token.normalized = flag("normalized", true);
     token.special = flag("special", false);
     rules.added.push_back(token);

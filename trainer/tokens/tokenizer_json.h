@@ -1,5 +1,5 @@
 #pragma once
-// tokenizer.json, where the tokenizers library keeps a whole tokenizer.
+// Reads tokenizer.json, in which the tokenizers library keeps a complete tokenizer.
 
 #include <optional>
 #include <string>
@@ -9,11 +9,11 @@
 namespace dtl::trainer {
 
 struct TokenizerJson {
-  TokenizerRules rules;  // added: as listed, with the ids that the file gives them
+  TokenizerRules rules;  // added: as listed, with the file's ids
   std::optional<bool> truncate_left;
 };
 
-// Throws Error(kBadInput) naming file, place and key for anything but a tokenizer of BERT's kind.
+// Throws Error(kBadInput) naming file, place and key if it is not a BERT tokenizer.
 TokenizerJson read_tokenizer_json(const std::string& path);
 
 }  // namespace dtl::trainer

@@ -1,6 +1,6 @@
-// Only this file knows utf8proc. Where Python, Rust and utf8proc disagree, the tests' reference
-// (tokenizers, written in Rust) decides. Each function first answers for ASCII, by far the most
-// common, without a table.
+// The only file that uses utf8proc. If Python, Rust and utf8proc disagree, follow the tests'
+// reference (tokenizers, written in Rust). Each function first handles ASCII, the most common case,
+// without a table.
 #include "trainer/tokens/unicode.h"
 
 #include <utf8proc.h>
@@ -21,9 +21,9 @@ unsigned char byte_at(std::string_view text, std::size_t at) {
   return static_cast<unsigned char>(text[at]);
 }
 
-// How a sequence goes on after its first byte (Unicode Standard, table 3-7): the number of further
-// bytes, and the range of the second one, which excludes overlong forms, surrogates and what lies
-// beyond U+10FFFF.
+// How a sequence continues after its first byte (Unicode Standard, table 3-7): the number of
+// further bytes and the range of the second. The range excludes overlong forms, surrogates and
+// values above U+10FFFF.
 struct LeadByte {
   int more = 0;
   unsigned char low = 0x80, high = 0xBF;
@@ -46,9 +46,9 @@ int combining_class(char32_t c) {
   return utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
 }
 
-// Sorts every run of combining marks by class; the sort is stable, as canonical order demands.
+// Sorts each run of combining marks by class. Canonical order requires a stable sort.
 void order_marks(std::vector<DecomposedCharacter>& text) {
-  // No character below U+0300 has a combining class other than 0.
+  // All characters below U+0300 have combining class 0.
   const auto class_at = [&](std::size_t at) {
     return text[at].character < 0x300 ? 0 : combining_class(text[at].character);
   };
@@ -126,7 +126,7 @@ bool is_control(char32_t c) {
          kind == UTF8PROC_CATEGORY_CO;
 }
 
-// Written out, since utf8proc's categories have no such property: U+0085 is of category Cc.
+// Listed here because utf8proc has no such property: U+0085 is of category Cc.
 bool is_white_space(char32_t c) {
   if (c < 0x80) return c == ' ' || (c >= 9 && c <= 13);
   return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
@@ -146,7 +146,7 @@ bool is_nonspacing_mark(char32_t c) {
   return c >= 0x300 && category(c) == UTF8PROC_CATEGORY_MN;
 }
 
-// The ranges of BERT's own tokenizer, its gaps included: newer blocks are not set apart.
+// The ranges of BERT's original tokenizer, which do not include newer blocks.
 bool is_chinese(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
          (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) ||
@@ -166,7 +166,7 @@ bool is_alphanumeric(char32_t c) {
          (kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO);
 }
 
-// Besides Lu, Ll and Lt: ordinals, Roman numerals and circled letters, which have case by
+// Lu, Ll and Lt, and ordinals, Roman numerals and circled letters, which are cased by
 // Other_Lowercase and Other_Uppercase.
 bool is_cased(char32_t c) {
   const utf8proc_category_t kind = category(c);
@@ -201,7 +201,7 @@ std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text) {
   result.reserve(text.size());
   bool marks = false;
   for (const char32_t c : text) {
-    if (c < 0xC0) {  // nothing below decomposes
+    if (c < 0xC0) {  // smaller code points do not decompose
       result.push_back({c});
       continue;
     }
@@ -210,7 +210,7 @@ std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text) {
     const utf8proc_ssize_t count = utf8proc_decompose_char(
         static_cast<utf8proc_int32_t>(c), parts.data(), static_cast<utf8proc_ssize_t>(parts.size()),
         static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE), &boundary);
-    // utf8proc refuses values that are not code points; they stay as they are.
+    // utf8proc refuses values that are not code points; keep them.
     if (count < 0) {
       result.push_back({c});
       continue;
@@ -227,7 +227,7 @@ std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text) {
 void append_lower(std::u32string& text, char32_t c) {
   if (c < 0x80) {
     text.push_back(c >= 'A' && c <= 'Z' ? c + 32 : c);
-  } else if (c == 0x130) {  // the only character whose lower case is two in every language
+  } else if (c == 0x130) {  // the only character with a two-character lower case in every language
     text += U"i\u0307";
   } else {
     text.push_back(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));

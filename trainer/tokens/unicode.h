@@ -1,6 +1,6 @@
 #pragma once
-// What the tokenizer asks of Unicode: UTF-8 in and out, the character classes of the BERT rules,
-// canonical decomposition, lower case. Pure functions over libutf8proc's tables.
+// Unicode for the tokenizer: UTF-8 decoding and encoding, BERT's character classes, canonical
+// decomposition, lower case. Pure functions over libutf8proc's tables.
 
 #include <cstddef>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace dtl::trainer {
 
-// The code point that starts at text[at]; moves `at` past it. A byte sequence that is not UTF-8
-// (overlong, surrogate, cut short) reads as U+FFFD, one per maximal broken prefix.
+// The code point that starts at text[at]; moves `at` past it. Invalid UTF-8 (overlong, surrogate,
+// truncated) reads as U+FFFD, one per maximal invalid prefix.
 char32_t next_code_point(std::string_view text, std::size_t& at);
 std::u32string code_points(std::string_view text);
 void append_utf8(std::string& text, char32_t code_point);
@@ -28,11 +28,11 @@ bool is_alphanumeric(char32_t c);     // categories L* and N*: Python's str.isal
 bool is_cased(char32_t c);            // the Cased property: capitals, small and title letters
 bool is_case_ignorable(char32_t c);   // the Case_Ignorable property: marks, apostrophes, ..
 
-// The bytes of white space at the start: what Python's str.lstrip takes away.
+// The number of bytes of leading white space that Python's str.lstrip removes.
 std::size_t leading_blanks(std::string_view text);
 bool is_python_space(char32_t c);  // str.isspace: white space and U+001C..U+001F
 
-// A part of a decomposed character; `inserted`: not the first part.
+// One code point of a decomposed character. `inserted`: not the first one.
 struct DecomposedCharacter {
   char32_t character = 0;
   bool inserted = false;

@@ -1,6 +1,5 @@
-// Text to ids: verbatim tokens first, then normalisation, normalised tokens, words, and pieces of
-// words. Everything is const after the constructor; only the cache of words changes, and each
-// thread has its own.
+// Turns text into ids: finds verbatim tokens, normalises, finds normalised tokens, splits words and
+// matches pieces. All members are const after construction. Each thread has its own word cache.
 #include "trainer/tokens/wordpiece.h"
 
 #include <algorithm>
@@ -17,7 +16,7 @@
 namespace dtl::trainer {
 namespace {
 
-// Look-up by string_view, without a string for every try.
+// Allows look-up by string_view without making a string.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const {
@@ -27,18 +26,18 @@ struct TextHash {
 template <typename Value>
 using TextMap = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
 
-// A token of a word, and how many of the word's code points it covers.
+// A token of a word, and how many code points of the word it covers.
 struct Piece {
   std::int32_t id = 0, characters = 0;
 };
 
-// Pieces of words already seen by one thread. It serves one tokenizer at a time and starts anew
-// when it is full; words repeat so much that this costs nothing.
+// Pieces of words that one thread has seen, for one tokenizer at a time. When full, it starts
+// again; words repeat so often that this costs nothing.
 struct WordCache {
   static constexpr std::size_t kMaxWords = 1 << 17;  // about 10 MB
-  static constexpr std::size_t kLongestWord = 128;   // bytes; longer ones seldom come again
+  static constexpr std::size_t kLongestWord = 128;   // bytes; longer words rarely repeat
   struct Range {
-    std::size_t begin = 0, end = 0;  // in pieces
+    std::size_t begin = 0, end = 0;  // range of pieces
   };
   std::uint64_t owner = 0;
   TextMap<Range> words;
@@ -57,11 +56,11 @@ class WordPiece : public Subwords {
       : rules_(std::move(rules)),
         verbatim_(rules_.added, false, rules_.text),
         normalized_(rules_.added, true, rules_.text) {
-    // Not the address: a new tokenizer may get the address of one that is gone, whose words a
-    // thread may still hold.
+    // Not the address: a new tokenizer may get the address of a destroyed one, whose words a thread
+    // may still hold.
     static std::atomic<std::uint64_t> count{0};
     serial_ = ++count;
-    // insert_or_assign: of equal tokens the later one counts (wordpiece_files.h).
+    // insert_or_assign: the last of equal tokens wins (wordpiece_files.h).
     for (std::size_t at = 0; at < rules_.vocabulary.size(); ++at) {
       const std::string& token = rules_.vocabulary[at];
       if (token.empty()) continue;
@@ -89,7 +88,7 @@ class WordPiece : public Subwords {
     std::vector<Segment> segments;
     verbatim_.split(text, segments);
     NormalizedText part;
-    std::int32_t begin = 0;  // of the segment, in code points; counted for offsets only
+    std::int32_t begin = 0;  // position in the segment, in code points; only for offsets
     for (const Segment& segment : segments) {
       const auto length =
           with_offsets ? static_cast<std::int32_t>(count_code_points(segment.text)) : 0;
@@ -110,7 +109,7 @@ class WordPiece : public Subwords {
   void save(const std::string& folder) const override { write_rules(folder, rules_); }
 
  private:
-  // Added tokens first: they are found before the vocabulary is asked.
+  // Look in added tokens before the vocabulary.
   std::int32_t special(const std::string& name) const {
     for (const AddedToken& token : rules_.added) {
       if (token.content == name) return token.id;
@@ -122,8 +121,8 @@ class WordPiece : public Subwords {
     return found->second;
   }
 
-  // Greedy longest match first; a word with any part outside the vocabulary is unknown as a whole.
-  // Ends move by bytes: a piece that ends inside a character is in no vocabulary.
+  // Greedy longest match first. A word with any unmatched part is unknown as a whole. Ends move by
+  // bytes: a piece that ends inside a character is in no vocabulary.
   void match_word(std::string_view word, std::vector<Piece>& pieces) const {
     const std::size_t before = pieces.size();
     const auto length = static_cast<std::int32_t>(count_code_points(word));
@@ -134,7 +133,7 @@ class WordPiece : public Subwords {
     if (length > rules_.max_word_characters) return give_up();
     for (std::size_t start = 0; start < word.size();) {
       const TextMap<std::int32_t>& tokens = start == 0 ? starts_ : continuations_;
-      // No token is longer, so a long word costs time by its length, not by the square of it.
+      // Limit to the longest token, so time is linear in the length of a word, not quadratic.
       std::size_t end = std::min(word.size(), start + longest_token_bytes_);
       auto found = tokens.end();
       for (; end > start; --end) {
@@ -184,7 +183,7 @@ class WordPiece : public Subwords {
   }
 
   void add_normalized(const NormalizedText& text, Found& to) const {
-    // The usual case, without a copy of the text.
+    // The common case: no copy of the text.
     if (normalized_.empty()) return add_words(text, 0, text.characters.size(), to);
     std::string bytes;
     for (const char32_t c : text.characters) append_utf8(bytes, c);
@@ -205,8 +204,8 @@ class WordPiece : public Subwords {
 
   TokenizerRules rules_;
   AddedTokens verbatim_, normalized_;
-  TextMap<std::int32_t> starts_;         // whole tokens, for the start of a word
-  TextMap<std::int32_t> continuations_;  // those with the prefix, without it
+  TextMap<std::int32_t> starts_;         // complete tokens, for the start of a word
+  TextMap<std::int32_t> continuations_;  // tokens with the prefix, stored without it
   std::size_t longest_token_bytes_ = 0;
   std::int32_t unknown_ = 0;
   Frame frame_;

@@ -9,7 +9,7 @@
 
 namespace dtl::trainer {
 
-// Throws Error(kBadInput) when the vocabulary lacks a special token.
+// Throws Error(kBadInput) if the vocabulary lacks a special token.
 std::unique_ptr<const Subwords> make_wordpiece(TokenizerRules rules);
 
 }  // namespace dtl::trainer

@@ -1,6 +1,6 @@
-// Decides which of several files counts. There are two kinds of folder: BertTokenizer's rules with
-// a vocabulary, and tokenizer.json as a whole (by_json). In both, a file that is passed over is
-// mentioned where it says something else. Tokens are not matched here (wordpiece.cc).
+// Decides which of several files to use. A folder has either BertTokenizer's rules with a
+// vocabulary, or a complete tokenizer.json (by_json). In both cases, a notice names each ignored
+// file that disagrees. wordpiece.cc matches tokens.
 #include "trainer/tokens/wordpiece_files.h"
 
 #include <fmt/format.h>
@@ -26,9 +26,9 @@
 namespace dtl::trainer {
 namespace {
 
-constexpr std::size_t kMaxVocabularyBytes = 256 << 20;  // 250,000 tokens have 2 MB
+constexpr std::size_t kMaxVocabularyBytes = 256 << 20;  // 250,000 tokens take 2 MB
 
-// transformers' names of the tokenizer below, and of the one that follows tokenizer.json alone.
+// transformers' names for the tokenizer below, and for the one that only uses tokenizer.json.
 constexpr std::array kBertClasses = {
     "BertTokenizer",       "DistilBertTokenizer", "ElectraTokenizer", "ConvBertTokenizer",
     "MobileBertTokenizer", "LayoutLMTokenizer",   "LxmertTokenizer",  "SqueezeBertTokenizer"};
@@ -44,10 +44,10 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(path, unreadable);
 }
 
-// One token per line, its number is the id; white space at the end of a line is not part of it.
+// One token per line; the line number is the id. Ignores white space at the end of a line.
 std::vector<std::string> read_vocabulary(const std::string& path) {
   const std::string bytes = read_regular_file(path, kMaxVocabularyBytes);
-  // transformers reads the mark as part of the first token, which is then never found.
+  // transformers reads the mark as part of the first token, which then never matches.
   if (bytes.starts_with("\xEF\xBB\xBF")) {
     refuse_tokenizer(path + ":1:1", "a byte order mark is before its first token",
                      fmt::format("sed -i '1s/^\\xEF\\xBB\\xBF//' {}", one_shell_word(path)));
@@ -66,7 +66,7 @@ std::vector<std::string> read_vocabulary(const std::string& path) {
   return tokens;
 }
 
-// [UNK] and its like have capitals in every vocabulary.
+// [UNK] and similar tokens have capitals in every vocabulary, so skip them.
 bool has_capitals(const std::vector<std::string>& vocabulary) {
   return std::any_of(vocabulary.begin(), vocabulary.end(), [](const std::string& token) {
     return !token.empty() && token.front() != '[' &&
@@ -74,12 +74,12 @@ bool has_capitals(const std::vector<std::string>& vocabulary) {
   });
 }
 
-// True: what tokenizer.json says, whole. False: BertTokenizer's rules, with its vocabulary.
+// True: use all of tokenizer.json. False: use BertTokenizer's rules with its vocabulary.
 bool follows_tokenizer_json(const std::string& folder, const std::string& class_name) {
   const std::string name =
       class_name.ends_with("Fast") ? class_name.substr(0, class_name.size() - 4) : class_name;
   const auto same = [&](const char* other) { return name == other; };
-  // transformers takes BertTokenizer where no file names a class, going by the model's type.
+  // If no file names a class, transformers chooses BertTokenizer by the model's type.
   if (name.empty() || std::any_of(kBertClasses.begin(), kBertClasses.end(), same)) return false;
   if (std::none_of(kWholeClasses.begin(), kWholeClasses.end(), same)) {
     refuse_tokenizer(folder + "/tokenizer_config.json",
@@ -103,7 +103,7 @@ std::string named_token(const TokenizerConfig& config, const char* name,
   return found == config.named.end() ? otherwise : found->token.content;
 }
 
-// What BertTokenizer takes from the files besides the vocabulary.
+// BertTokenizer's settings from the files besides the vocabulary.
 void set_bert_rules(const TokenizerConfig& config, TokenizerRules& rules) {
   const TokenizerRules usual;
   rules.text.clean_text = true;
@@ -119,7 +119,7 @@ void set_bert_rules(const TokenizerConfig& config, TokenizerRules& rules) {
   rules.mask = named_token(config, "mask_token", usual.mask);
 }
 
-// Where tokenizer.json says something else than BertTokenizer does.
+// Reports settings of tokenizer.json that differ from BertTokenizer's.
 void tell_differences(const std::string& path, const TokenizerRules& file,
                       const TokenizerRules& rules) {
   const auto tell = [&](const char* what, const std::string& there, const std::string& here) {
@@ -143,7 +143,7 @@ void tell_differences(const std::string& path, const TokenizerRules& file,
   tell("last token", file.sep, rules.sep);
 }
 
-// Whether a file of the folder has the token, as one of the vocabulary or with an id.
+// Whether a file of the folder has the token, in the vocabulary or with an id.
 bool is_declared(const TokenizerRules& rules, const std::vector<AddedToken>& listed,
                  const std::string& token) {
   const auto same = [&](const AddedToken& other) { return other.content == token; };
@@ -152,7 +152,7 @@ bool is_declared(const TokenizerRules& rules, const std::vector<AddedToken>& lis
              rules.vocabulary.end();
 }
 
-// The other way round: what PreTrainedTokenizerFast does not look at.
+// Reports settings that PreTrainedTokenizerFast ignores.
 void tell_ignored(const std::string& folder, const TokenizerConfig& config,
                   const TokenizerRules& rules) {
   const auto tell = [&](const char* key, std::optional<bool> said, bool rule) {
@@ -168,7 +168,7 @@ void tell_ignored(const std::string& folder, const TokenizerConfig& config,
   tell("tokenize_chinese_chars", config.chinese_apart, rules.text.chinese_apart);
 }
 
-// All tokens that are found verbatim, in the order in which transformers adds them.
+// Adds all verbatim tokens, in transformers' order.
 void add_tokens(const std::string& folder, std::vector<AddedToken> of_json, bool whole,
                 const TokenizerConfig& config, TokenizerRules& rules) {
   TokenPlaces places(rules, folder);
@@ -189,14 +189,14 @@ void add_tokens(const std::string& folder, std::vector<AddedToken> of_json, bool
   }
   const std::size_t before = rules.added.size();
   for (const AddedToken& token : config.extra) places.add(token);
-  // A vocabulary without [MASK] is given one behind its end, which no model has; nobody asked.
+  // transformers appends a missing [MASK], for which models have no embedding. Remove it.
   if (rules.added.size() == before && before > 0 && rules.added.back().content == rules.mask &&
       !is_declared(rules, listed, rules.mask)) {
     rules.added.pop_back();
   }
 }
 
-// Without these no text can be encoded.
+// Encoding needs these tokens.
 void check_specials(const std::string& path, const std::vector<AddedToken>& of_json,
                     const TokenizerConfig& config, const TokenizerRules& rules) {
   std::vector<AddedToken> listed = config.listed;
@@ -214,7 +214,7 @@ void check_specials(const std::string& path, const std::vector<AddedToken>& of_j
   }
 }
 
-// Tokens that a file names and that are none.
+// Reports tokens that a file names but that do not count.
 void tell_left_out(const std::string& folder, const std::vector<AddedToken>& of_json,
                    const TokenizerConfig& config, const TokenizerRules& rules) {
   std::vector<NamedToken> left_out = config.left_out;
@@ -265,7 +265,7 @@ std::int32_t id_of(const TokenizerRules& rules, const std::string& token) {
     if (added.content == token) return added.id;
   }
   const auto found = std::find(rules.vocabulary.rbegin(), rules.vocabulary.rend(), token);
-  // From the end, where the later of equal tokens lies; rend() gives -1.
+  // Search from the end: the last of equal tokens wins. rend() gives -1.
   return static_cast<std::int32_t>(rules.vocabulary.rend() - found) - 1;
 }
 
@@ -315,7 +315,7 @@ TokenizerRules read_rules(const std::string& folder) {
   tell_left_out(folder, json.rules.added, config, rules);
   set_written_names(config, rules);
   rules.truncate_left = config.truncate_left.value_or(json.truncate_left.value_or(false));
-  // DistilBertTokenizer and PreTrainedTokenizerFast do not give types unless told to.
+  // DistilBertTokenizer and PreTrainedTokenizerFast omit types by default.
   rules.types = config.types.value_or(!by_json && !config.class_name.starts_with("DistilBert"));
   rules.model_max_length = config.model_max_length;
   return rules;

@@ -1,9 +1,8 @@
 #pragma once
 // The files of a WordPiece tokenizer as one plain value: tokenizer.json or vocab.txt, with
-// tokenizer_config.json, special_tokens_map.json and added_tokens.json. Where they disagree, the
-// rules are those of the tokenizer that AutoTokenizer of transformers 5 makes of the folder, and
-// the log says so. Everything that the tokenizer could not follow exactly (another model, another
-// template) is an Error(kBadInput) naming file and key.
+// tokenizer_config.json, special_tokens_map.json and added_tokens.json. If they disagree, uses the
+// rules of AutoTokenizer in transformers 5 and logs a notice. Anything that the tokenizer cannot
+// implement exactly (another model, another template) is an Error(kBadInput) naming file and key.
 
 #include <cstdint>
 #include <optional>
@@ -14,42 +13,42 @@
 
 namespace dtl::trainer {
 
-// A token found verbatim in the text, before (or, when normalized, after) normalisation.
+// A token found verbatim in the text, before normalisation or, if `normalized`, after it.
 struct AddedToken {
   std::string content = {};
-  std::int32_t id = -1;  // -1: the next one behind those that are there
+  std::int32_t id = -1;  // -1: the next free id
   bool single_word = false, lstrip = false, rstrip = false, normalized = false;
   bool special = true;
 };
 
-// "cls_token", and the token of this name.
+// A key such as "cls_token", and its token.
 struct NamedToken {
   std::string name;
   AddedToken token;
 };
 
 struct TokenizerRules {
-  std::vector<std::string> vocabulary;  // by id; a later duplicate wins; empty: a gap
-  std::int32_t empty_token = -1;        // the id of "", where that is a token and no gap
+  std::vector<std::string> vocabulary;  // by id; the last duplicate wins; empty: a gap
+  std::int32_t empty_token = -1;        // the id of "", if that is a token and not a gap
   std::vector<AddedToken> added;
-  // What the file says of special tokens besides the names below, to be written again.
+  // Special tokens in the file with other names, to write them again.
   std::vector<NamedToken> other_named;
   std::vector<std::string> extra_special;
   TextRules text;
   std::string unknown = "[UNK]", cls = "[CLS]", sep = "[SEP]", pad = "[PAD]", mask = "[MASK]";
   std::string prefix = "##";
   int max_word_characters = 100;
-  bool truncate_left = false;  // too long a text loses its beginning, not its end
-  bool types = true;           // false: the second text of a pair has type 0, too
+  bool truncate_left = false;  // truncation removes the beginning of a text, not its end
+  bool types = true;           // false: the second text of a pair has type 0
   std::optional<std::int64_t> model_max_length = 512;
 };
 
-// Rules of a plain vocabulary, with the special tokens that it contains.
+// Rules for a plain vocabulary, with its special tokens.
 TokenizerRules make_rules(std::vector<std::string> vocabulary, bool lower_case);
 TokenizerRules read_rules(const std::string& folder);
-// As from_pretrained reads them again; see wordpiece_write.cc.
+// Writes files that from_pretrained reads; see wordpiece_write.cc.
 void write_rules(const std::string& folder, const TokenizerRules& rules);
-// Of an added token, or of one of the vocabulary; -1 where there is none.
+// The id of an added token or a token of the vocabulary; -1 if there is none.
 std::int32_t id_of(const TokenizerRules& rules, const std::string& token);
 
 }  // namespace dtl::trainer

@@ -1,6 +1,5 @@
-// The stages of BertNormalizer, one function each, in its order: clean, set ideographs apart, strip
-// accents, lower. Places follow every insertion and removal, so that a token can be found again in
-// the text as given.
+// The stages of BertNormalizer in order: clean, separate ideographs, strip accents, lower case.
+// Positions follow every insertion and removal, so tokens can be located in the original text.
 #include "trainer/tokens/wordpiece_text.h"
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 namespace dtl::trainer {
 namespace {
 
-// Code points with their places, if those are wanted; each stage of the normaliser makes another.
+// Code points with their positions, if requested. Each stage builds a new one.
 class Builder {
  public:
   Builder(NormalizedText& text, bool with_places) : text_(text), with_places_(with_places) {
@@ -32,7 +31,7 @@ void clean(std::string_view text, const TextRules& rules, std::int32_t first, Bu
   for (std::size_t at = 0; at < text.size(); ++place) {
     char32_t c = next_code_point(text, at);
     if (rules.clean_text) {
-      // U+FFFD is also what broken UTF-8 reads as.
+      // U+FFFD may also stand for invalid UTF-8.
       if (c == 0 || c == 0xFFFD || is_control(c)) continue;
       if (is_white_space(c)) c = ' ';
     }
@@ -46,8 +45,8 @@ void clean(std::string_view text, const TextRules& rules, std::int32_t first, Bu
   }
 }
 
-// A part that decomposition inserts has the place of the character before it, as it is after
-// marks were put in order; any other part takes the next place. That is how Hugging Face counts.
+// A code point that decomposition inserts gets the position of the one before it, after marks are
+// in canonical order. Any other gets the next position. Hugging Face counts this way.
 void strip_accents(NormalizedText& text, bool with_places) {
   const std::vector<DecomposedCharacter> parts = decompose_parts(text.characters);
   const std::vector<std::int32_t> places = std::move(text.places);
@@ -60,7 +59,7 @@ void strip_accents(NormalizedText& text, bool with_places) {
   }
 }
 
-// A letter that becomes two gives both its own place.
+// If a letter becomes two, both get its position.
 void lower(NormalizedText& text, bool with_places) {
   const NormalizedText before = std::exchange(text, {});
   Builder out(text, with_places);
@@ -77,8 +76,8 @@ bool is_ascii(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-// All stages in one, for the bulk of English text: ASCII has no ideographs and no accents, and a
-// byte is a code point.
+// All stages in one, for mostly English text: ASCII has no ideographs or accents, and each byte is
+// a code point.
 void normalize_ascii(std::string_view text, const TextRules& rules, std::int32_t first,
                      Builder out) {
   std::int32_t place = first;
@@ -96,8 +95,7 @@ void normalize_ascii(std::string_view text, const TextRules& rules, std::int32_t
 
 }  // namespace
 
-// The order matters: accents go before letters are lowered, because some capitals (U+0130) lower
-// to a letter with a mark.
+// Strip accents before lower case, because some capitals (U+0130) become a letter with a mark.
 void normalize(std::string_view text, const TextRules& rules, NormalizedText& result,
                std::int32_t first) {
   const bool with_places = first >= 0;

@@ -1,7 +1,7 @@
 #pragma once
-// From raw text to words, as the fast BertTokenizer does it: the normaliser (control characters
-// out, ideographs apart, accents off, lower case) and the splitter (at white space and around
-// punctuation). Pure functions; the vocabulary trainer and the tokenizer share them.
+// Splits raw text into words, as the fast BertTokenizer does: the normaliser (removes control
+// characters, separates ideographs, strips accents, lower case) and the splitter (at white space
+// and punctuation). Pure functions; the vocabulary trainer and the tokenizer share them.
 
 #include <cstdint>
 #include <string>
@@ -20,17 +20,17 @@ struct TextRules {
   bool lower_case = true;
 };
 
-// Normalised code points of UTF-8 text, without places.
+// Normalised code points of UTF-8 text, without positions.
 std::u32string normalize(std::string_view text, const TextRules& rules);
 
-// The same, with the place that each code point has in the text as given (counted in code points
-// from `first`); a negative `first` leaves the places out. What normalisation inserts has the place
-// of the character that it was made from. Overwrites `result`, whose memory is used again.
+// The same with each code point's position in the original text, counted in code points from
+// `first`. A negative `first` omits positions. Inserted code points get the position of their
+// original character. Overwrites `result` and reuses its memory.
 struct NormalizedText {
   std::u32string characters;
   std::vector<std::int32_t> places;
 
-  // Where characters[begin, end), at least one of them, come from.
+  // The original position of characters[begin, end), which must not be empty.
   Offset place(std::size_t begin, std::size_t end) const {
     return {places[begin], places[end - 1] + 1};
   }

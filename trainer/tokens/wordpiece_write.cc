@@ -1,5 +1,5 @@
-// Writes a tokenizer so that transformers reads the same one back, whichever file its version
-// prefers: all four files say the same.
+// Writes a tokenizer so that transformers reads the same one back. All four files agree, since
+// versions of transformers read different ones.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace dtl::trainer {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;  // keys in the order people know
+using OrderedJson = nlohmann::ordered_json;  // keys in the usual order
 
 // Keys in the order of the tokenizers library.
 OrderedJson added_json(const AddedToken& token) {
@@ -23,8 +23,8 @@ OrderedJson added_json(const AddedToken& token) {
           {"special", token.special}};
 }
 
-// [CLS] A [SEP] and [CLS] A [SEP] B [SEP], in the form of tokenizers' TemplateProcessing. Types are
-// 0 for the first text and 1 for the second.
+// [CLS] A [SEP] and [CLS] A [SEP] B [SEP], in the format of tokenizers' TemplateProcessing. The
+// types are 0 for the first text and 1 for the second.
 OrderedJson template_json(const TokenizerRules& rules) {
   const auto special = [](const std::string& token, int type) -> OrderedJson {
     return {{"SpecialToken", {{"id", token}, {"type_id", type}}}};
@@ -50,15 +50,14 @@ OrderedJson template_json(const TokenizerRules& rules) {
 }
 
 OrderedJson tokenizer_json(const TokenizerRules& rules) {
-  std::unordered_map<std::string_view, std::size_t>
-      last;  // of several equal tokens, the one to keep
+  std::unordered_map<std::string_view, std::size_t> last;  // the last of equal tokens wins
   for (std::size_t id = 0; id < rules.vocabulary.size(); ++id) last[rules.vocabulary[id]] = id;
   if (rules.empty_token >= 0) last[""] = static_cast<std::size_t>(rules.empty_token);
   OrderedJson vocabulary = OrderedJson::object();
   auto& members = vocabulary.get_ref<OrderedJson::object_t&>();
   for (std::size_t id = 0; id < rules.vocabulary.size(); ++id) {
     const std::string& token = rules.vocabulary[id];
-    // Appended unseen: an ordered object looks through all its members at every insertion.
+    // Append to the underlying vector: an ordered object scans all members at every insertion.
     const bool gap = token.empty() && static_cast<std::int32_t>(id) != rules.empty_token;
     if (!gap && last[token] == id) members.push_back({token, id});
   }
@@ -86,17 +85,17 @@ OrderedJson tokenizer_json(const TokenizerRules& rules) {
 }
 
 std::string indented(const OrderedJson& json) {
-  // replace: a vocabulary may have broken UTF-8, and dump() would throw.
+  // replace: a vocabulary may contain invalid UTF-8, for which dump() would throw.
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
-// BertTokenizer takes the vocabulary alone from tokenizer.json; what its own rules do not say is
-// read by PreTrainedTokenizerFast, whole.
+// BertTokenizer reads only the vocabulary from tokenizer.json. If its rules differ,
+// PreTrainedTokenizerFast must read the complete file.
 bool fits_bert_tokenizer(const TokenizerRules& rules) {
   return rules.text.clean_text && rules.prefix == "##" && rules.max_word_characters == 100;
 }
 
-// added_tokens_decoder, so that nothing else in the folder adds tokens.
+// Writes added_tokens_decoder, so that no other file adds tokens.
 OrderedJson decoder_json(const TokenizerRules& rules) {
   std::vector<AddedToken> sorted = rules.added;
   std::sort(sorted.begin(), sorted.end(),
