@@ -1,8 +1,8 @@
-// One rank of the allreduce benchmark over libdtring: for each size the median time of in-place f32
-// sums, every result verified. Rank and peers come from the environment, as dtlaunch sets it.
+// One rank of the allreduce benchmark over libdtring: verified in-place f32 sums, median time per
+// size. Rank and peers come from the environment, as dtlaunch sets it.
 // usage: allreduce_bench [--wire bf16] [--alloc] BYTES:REPEATS:TURNS...
-// On rank 0 prints "BYTES MICROSECONDS" per size and turn (bench/gate.h); first "connect
-// MICROSECONDS" if bench/gate.h is in use.
+// Rank 0 prints "BYTES MICROSECONDS" per size and turn (bench/gate.h), and "connect MICROSECONDS"
+// first if bench/gate.h is in use.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void check(int status) {
   std::exit(1);
 }
 
-// Sums of bf16 are exact up to 256.
+// Sums up to 256 are exact in bf16.
 unsigned modulus(const Choices& choices, int world) {
   if (choices.wire == DT_WIRE_EXACT) return 1000;
   return static_cast<unsigned>(std::max(2, 256 / world));
@@ -112,7 +112,7 @@ double time_once(Buffer& values, int wire) {
 
 double median_time(Buffer& values, int repeats, const Choices& choices) {
   std::vector<double> times;
-  for (int i = -2; i < repeats; ++i) {  // two to warm up
+  for (int i = -2; i < repeats; ++i) {  // two warm-up rounds
     values.fill();
     const double time = time_once(values, choices.wire);
     values.verify();

@@ -1,12 +1,12 @@
-// What two cores of one host can do at most: sums of two tensors in memory that both cores reach,
-// with nothing around them but the flags without which no core knows what the other has written.
+// The upper limit for two cores of one host: sums of two tensors in memory that both cores reach,
+// with nothing else but the flags that tell each core what the other has written.
 // usage: core_pump place|copy BYTES:REPEATS:TURNS...
 //        core_pump trip
-// place: the tensors lie where the other core reads and writes them, as with dt_alloc.
-// copy: they are private, so that what the other core needs is copied, and its results copied back.
-// trip: how far apart the cores are, which may change while a virtual machine runs: prints the
+// place: each core reads and writes the other's tensor in place, as with dt_alloc.
+// copy: the tensors are private, so inputs and results are copied between the cores.
+// trip: the latency between the cores, which may change while a virtual machine runs: prints the
 // nanoseconds that two cores take to show each other a flag.
-// Prints "BYTES MICROSECONDS" per size and turn (bench/gate.h), the median; every result is
+// Prints the median as "BYTES MICROSECONDS" per size and turn (bench/gate.h). Every result is
 // verified.
 #include <sched.h>
 #include <sys/mman.h>
@@ -38,7 +38,7 @@ std::byte* memory(std::size_t bytes) {
   return static_cast<std::byte*>(data);
 }
 
-// Only grows; on a cache line of its own.
+// Only increases; has its own cache line.
 struct alignas(64) Flag {
   std::atomic<std::size_t> value{0};
   void raise() { value.fetch_add(1, std::memory_order_release); }
@@ -78,7 +78,7 @@ void sum_in_place(Side& mine, Side& theirs, std::size_t own, std::size_t half) {
 
 void sum_by_copies(Side& mine, Side& theirs, std::size_t own, std::size_t half) {
   const std::size_t other = half - own, chunks = (half + kChunk - 1) / kChunk;
-  const std::size_t before = mine.given.read();  // both have given as many
+  const std::size_t before = mine.given.read();  // equal on both sides
   const auto bytes_of = [&](std::size_t chunk) { return std::min(kChunk, half - chunk * kChunk); };
   const auto slot = [](Side& side, std::size_t chunk) {
     return side.slots + chunk % kSlots * kChunk;
@@ -118,7 +118,7 @@ double median_time(int me, bool copies, std::size_t bytes, int repeats) {
   const std::size_t half = bytes / 2, own = me == 0 ? 0 : half;
   auto* values = reinterpret_cast<float*>(mine.tensor);
   std::vector<double> times;
-  for (int i = -2; i < repeats; ++i) {  // two to warm up
+  for (int i = -2; i < repeats; ++i) {  // two warm-up rounds
     const auto value_of = [](std::size_t k, int side) {
       return static_cast<float>((k + static_cast<std::size_t>(side)) % 1000);
     };

@@ -1,5 +1,5 @@
 // The arithmetic of the collectives alone, on one core: every set of kernels that this CPU can run,
-// one after the other in each line, every result verified.
+// side by side in each line, with every result verified.
 // usage: kernels_bench [KERNELS]      only these kernels
 //
 //     GB/s = (bytes read + bytes written) / median time
@@ -28,7 +28,7 @@ using Work = std::function<void(const Kernels&)>;
 
 std::vector<const Kernels*> kernels;
 
-// Small whole numbers: exact in every format, sums of eight included.
+// Small whole numbers: exact in every format, also in sums of eight.
 double value_at(std::size_t k, std::size_t i) {
   return static_cast<double>((i * 7 + k * 3) % 13 % 5);
 }
@@ -52,7 +52,7 @@ void put_element(int dtype, Wire wire, std::byte* at, double value) {
     return put(at, static_cast<std::uint16_t>(bits(static_cast<float>(value)) >> 16));
   }
   if (dtype == DT_F16 || wire == Wire::kF16) {
-    // A float's exponent less 112; zero stays zero.
+    // A float's exponent minus 112; zero stays zero.
     const std::uint32_t b = bits(static_cast<float>(value));
     return put(at, static_cast<std::uint16_t>(b == 0 ? 0 : (b >> 13) - (112u << 10)));
   }
@@ -93,7 +93,7 @@ void verify(const Bytes& got, const Bytes& wanted, const std::string& what) {
 double median_seconds(const std::function<void()>& work, std::size_t bytes) {
   const std::size_t inner = std::max<std::size_t>(1, (std::size_t{8} << 20) / bytes);
   std::vector<double> times;
-  for (int i = -2; i < 9; ++i) {  // two to warm up
+  for (int i = -2; i < 9; ++i) {  // two warm-up rounds
     const auto start = Clock::now();
     for (std::size_t k = 0; k < inner; ++k) work();
     const std::chrono::duration<double> time = Clock::now() - start;
@@ -113,7 +113,7 @@ void print_line(const std::string& what, std::size_t moved, const Work& work) {
   std::fflush(stdout);
 }
 
-// n operands; the first in the type's own format, the others in that of `wire`.
+// n operands: the first in format `dtype`, the others in format `wire`.
 void measure_combine(int dtype, int op, Wire wire, std::size_t n, std::size_t bytes) {
   const std::size_t count = bytes / dtl::ring::element_bytes(dtype);
   std::vector<Bytes> data;

@@ -1,9 +1,9 @@
-// What one TCP connection between two hosts carries, both ways at once: the most that any program
-// with one connection can hope for. No sums, no messages, nothing but send and recv, from and into
-// memory of the full size. What arrives is verified.
+// The throughput of one TCP connection between two hosts, in both directions at once: the upper
+// limit for any program with one connection. Only send and recv, on memory of the full size.
+// Received data is verified.
 // usage: socket_pump listen|connect ADDRESS PORT BYTES:REPEATS:TURNS:MOVED...
-// Moves MOVED bytes each way; the one that listens prints "BYTES MICROSECONDS", the median of each
-// turn (bench/gate.h).
+// Moves MOVED bytes each way. The listener prints the median of each turn as "BYTES MICROSECONDS"
+// (bench/gate.h).
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -49,7 +49,7 @@ int open_socket(bool listens, const char* address, int port) {
     ::close(fd);
     fd = peer;
   } else {
-    const auto deadline = Clock::now() + std::chrono::seconds(20);  // the other starts meanwhile
+    const auto deadline = Clock::now() + std::chrono::seconds(20);  // the peer starts meanwhile
     while (::connect(fd, name, sizeof where) != 0) {
       if (Clock::now() > deadline) fail("connect");
       ::close(fd);
@@ -61,7 +61,7 @@ int open_socket(bool listens, const char* address, int port) {
   return fd;
 }
 
-// `moved` bytes out of and into memory, at the same time.
+// Sends and receives `moved` bytes at the same time.
 void pump(int fd, const char* out, char* in, std::size_t moved) {
   std::size_t sent = 0, received = 0;
   while (sent < moved || received < moved) {
@@ -86,7 +86,7 @@ void pump(int fd, const char* out, char* in, std::size_t moved) {
 double median_time(int fd, std::size_t moved, int repeats, unsigned own, Words& out, Words& in) {
   const std::size_t count = out.size();
   std::vector<double> times;
-  for (int i = -2; i < repeats; ++i) {  // two to warm up
+  for (int i = -2; i < repeats; ++i) {  // two warm-up rounds
     const auto turn = static_cast<unsigned>(i + 2) * 2;
     for (std::size_t k = 0; k < count; ++k) out[k] = static_cast<unsigned>(k) + turn + own;
     std::fill(in.begin(), in.end(), 0);

@@ -1,6 +1,6 @@
-// The least that starting costs where nodes prove who they are, for slurm.sh: an srun whose tasks
-// connect back over TLS 1.3 with a key that both ends have, run a command once all have come, and
-// send its exit status. No agent, guard, topology, binding, output or supervision: not a launcher.
+// The least cost of a start with authenticated nodes, for slurm.sh: an srun whose tasks connect
+// back over TLS 1.3 with a pre-shared key, run a command once all are connected, and send its exit
+// status. Not a launcher: no agent, guard, topology, binding, output or supervision.
 // usage: tls_starter NODES COMMAND...
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -21,7 +21,7 @@
 
 namespace {
 
-constexpr std::array<unsigned char, 32> kKey = {7};  // of nothing that is worth a secret
+constexpr std::array<unsigned char, 32> kKey = {7};  // not a secret: a benchmark's key
 constexpr std::array<unsigned char, 2> kCipher = {0x13, 0x01};
 constexpr const char* kName = "tls_starter";
 
@@ -54,7 +54,7 @@ int find(SSL* ssl, const unsigned char*, std::size_t, SSL_SESSION** session) {
   return 1;
 }
 
-// With as little of OpenSSL made ready as it allows.
+// Initialises as little of OpenSSL as possible.
 SSL_CTX* make_context(bool listens) {
   OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT |
                           OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ADD_ALL_DIGESTS,

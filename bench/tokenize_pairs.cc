@@ -1,6 +1,5 @@
-// tokenize_pairs FOLDER FILE THREADS ROUNDS: tokenises the pairs of a data set as dttrain does, and
-// prints the seconds of each round and the sum of all ids, as one JSON line. See
-// bench/tokenizer.py.
+// tokenize_pairs FOLDER FILE THREADS ROUNDS: tokenises the pairs of a data set as dttrain does.
+// Prints each round's seconds and the sum of all ids as one JSON line. See bench/tokenizer.py.
 
 #include <chrono>
 #include <cstdio>

@@ -1,10 +1,10 @@
-// Training steps of a BERT or DistilBERT classifier with random weights, as dttrain runs them: run
-// by train.py, which has the same steps done by PyTorch.
+// Training steps of a BERT or DistilBERT classifier with random weights, as dttrain runs them.
+// train.py runs this and the same steps in PyTorch.
 // usage: train_steps EXAMPLES TYPE LAYERS VOCABULARY BATCH STEPS THREADS float32|bf16
 //
-// EXAMPLES has a line "label id id ..." for each text. Prints one JSON object: seconds of each step
-// and of its parts, tokens and products of it, the mean of the gemm peaks just before and after it,
-// peak memory.
+// EXAMPLES has a line "label id id ..." for each text. Prints one JSON object: for each step the
+// seconds of its parts, its tokens and products, and the mean of the gemm peaks just before and
+// after it; and peak memory.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -103,12 +103,12 @@ int run(const std::vector<std::string>& arguments) {
   std::string text;
   for (int i = 0; i < steps; ++i) {
     const StepReport report = trainer.step(examples);
-    // Random labels: a loss far from ln(classes) is a wrong result.
+    // Labels are random: a loss far from ln(classes) is wrong.
     if (std::abs(report.loss - std::log(kClasses)) > 1.0) {
       std::cerr << "train_steps: the loss is " << report.loss << "\n";
       return 1;
     }
-    // A machine's speed changes while it runs: a share needs a peak of the same seconds.
+    // A machine's speed changes over time, so measure the peak right before and after the step.
     const double after = measure_gemm_peak(pool, precision);
     text += (i > 0 ? ", " : "") + step_text(report, (before + after) / 2);
     before = after;

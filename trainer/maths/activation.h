@@ -1,7 +1,7 @@
 #pragma once
-// The functions between the two products of a layer's second half.
-// kGelu is x Phi(x) by erf, kGeluTanh its approximation by tanh ("gelu_new"). The header is apart
-// so that the kernels need not know config.json, where the names come from.
+// The function between the two products of a layer's second half. kGelu is x Phi(x) by erf,
+// kGeluTanh its approximation by tanh ("gelu_new"). In its own header, so that the kernels need not
+// know config.json, where the names come from.
 
 namespace dtl::trainer {
 

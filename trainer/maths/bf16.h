@@ -1,6 +1,6 @@
 #pragma once
-// bf16: the upper half of a float, rounded to nearest, ties to even; NaN stays NaN (quiet),
-// infinities and zeros keep their sign, what exceeds the largest finite bf16 becomes infinite.
+// bf16: the upper half of a float, rounded to nearest, ties to even. NaN stays NaN (quiet);
+// infinities and zeros keep their sign; values above the largest finite bf16 become infinite.
 // Relative error of a rounded normal number: at most 2^-8 (8 significant bits). Pure functions.
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Only this file knows OpenBLAS, and OpenBLAS always runs on one thread: its own threads serialise
-// callers. matmul shares C out as tiles instead; nothing here knows layers or tensors.
+// Only this file uses OpenBLAS, always on one thread, because OpenBLAS's own threads serialise
+// callers. matmul runs tiles of C in parallel instead. It knows neither layers nor tensors.
 #include "trainer/maths/gemm.h"
 
 #include <cblas.h>
@@ -46,8 +46,8 @@ void blas_gemm(ProductSize size, S alpha, Matrix<S> a, Matrix<S> b, S beta, Targ
   }
 }
 
-// [0, size) cut at multiples of `unit` into `parts` pieces of nearly as many units. The last piece
-// takes what is left beyond the last unit.
+// Cuts [0, size) at multiples of `unit` into `parts` pieces of nearly equal size. The last piece
+// includes the remainder.
 struct Cuts {
   std::int64_t size, unit, units, parts;
   std::int64_t begin(std::int64_t part) const {
@@ -60,27 +60,27 @@ Cuts evenly(std::int64_t size, std::int64_t unit) {
   return {size, unit, tiles_of(size, unit), tiles_of(size, unit)};
 }
 
-// Where C is cut into tiles.
+// How C is cut into tiles.
 struct Tiling {
   Cuts rows, cols;
   std::int64_t tiles() const { return rows.parts * cols.parts; }
 };
 
-// Rows and columns of a tile. Cuts between columns always lie at multiples of kColUnit: OpenBLAS's
-// bits of a row depend on where columns are cut.
+// Rows and columns of a tile. Cut columns only at multiples of kColUnit: where columns are cut
+// changes the bits of OpenBLAS's results.
 constexpr std::int64_t kColUnit = 384, kRowUnit = 192;
 
-// For results that depend on the cuts: only sizes decide. Tiles are twice as high where that leaves
-// at least kEnoughTiles of them, enough for the threads of a pool.
+// For results that depend on the cuts: only the sizes decide. Doubles the height of tiles if at
+// least kEnoughTiles remain, enough for the threads of a pool.
 Tiling tiling_by_size(std::int64_t m, std::int64_t n) {
   constexpr std::int64_t kEnoughTiles = 16;
   const Tiling high{evenly(m, 2 * kRowUnit), evenly(n, kColUnit)};
   return high.tiles() >= kEnoughTiles ? high : Tiling{evenly(m, kRowUnit), high.cols};
 }
 
-// How much longer than its share of the multiplications the busiest thread takes. Every tile packs
-// its part of both operands once more. Packing an element of either takes as long as kPacking
-// multiplications with it (AVX-512): tiles of 384 x 384 take 12% longer for it.
+// Relative time of the busiest thread, compared with an equal share of the multiplications. Each
+// tile packs its part of both operands again. Packing one element costs as much as kPacking
+// multiplications (AVX-512), which adds 12% for tiles of 384 x 384.
 double cost(const Tiling& tiling, std::int64_t threads) {
   constexpr double kPacking = 23;
   const auto rows = static_cast<double>(tiling.rows.size) / static_cast<double>(tiling.rows.parts);
@@ -89,20 +89,20 @@ double cost(const Tiling& tiling, std::int64_t threads) {
          (1 + kPacking / rows + kPacking / static_cast<double>(kColUnit));
 }
 
-// OpenBLAS computes a row of C alike wherever rows are cut (columns are another matter), but for
-// tiny products, of at most a million multiplications, which have kernels of their own. So no tile
-// may be one: what is left below the last multiple of kRowUnit belongs to the tile above, and where
-// kRowUnit rows are not safely more, only sizes decide.
+// The bits of a row of C do not depend on where rows are cut (unlike columns), except in tiny
+// products of at most a million multiplications, for which OpenBLAS has other kernels. So no tile
+// may be tiny: the remainder below a multiple of kRowUnit belongs to the tile above, and if
+// kRowUnit rows may be too few, only the sizes decide.
 Tiling tiling_for_pool(ProductSize size, std::int64_t threads) {
   const auto [m, n, k] = size;
-  // Multiplications; four times OpenBLAS's limit of a million, to be safe.
+  // In multiplications: four times OpenBLAS's limit of a million, to be safe.
   constexpr std::int64_t kNotTiny = 4'000'000;
-  constexpr std::int64_t kMostRowUnits = 4;  // 768 rows: more leave the caches
+  constexpr std::int64_t kMostRowUnits = 4;  // 768 rows: more do not fit into the caches
   const Cuts cols = evenly(n, kColUnit);
   if (kRowUnit * cols.length(cols.parts - 1) * k < kNotTiny) return tiling_by_size(m, n);
   const std::int64_t units = std::max<std::int64_t>(1, m / kRowUnit);
   Tiling best{{m, kRowUnit, units, units}, cols};
-  // `best` starts with the most tiles. Fewer replace it only where they are cheaper.
+  // Starts with the most tiles. Fewer tiles replace them only if they are cheaper.
   for (std::int64_t parts = tiles_of(units, kMostRowUnits); parts < units; ++parts) {
     const Tiling tiling{{m, kRowUnit, units, parts}, cols};
     if (cost(tiling, threads) < cost(best, threads)) best = tiling;
@@ -110,7 +110,7 @@ Tiling tiling_for_pool(ProductSize size, std::int64_t threads) {
   return best;
 }
 
-// work(first row, rows, first column, columns) for every tile of C.
+// Calls work(first row, rows, first column, columns) for every tile of C.
 template <class Work>
 void for_tiles(ThreadPool& pool, const Tiling& tiling, std::int64_t k, const Work& work) {
   const Cuts &rows = tiling.rows, &cols = tiling.cols;
@@ -120,7 +120,7 @@ void for_tiles(ThreadPool& pool, const Tiling& tiling, std::int64_t k, const Wor
   });
 }
 
-// ---- mixed precision. Element is how rounded operands are kept: Bf16, or float in emulation.
+// ---- mixed precision. Element is the type of rounded operands: Bf16, or float in emulation.
 
 void round_values(std::int64_t count, const float* x, Bf16* rounded) {
   rounding_kernels().to_bf16(count, x, rounded);
@@ -136,7 +136,7 @@ void multiply(ProductSize size, Matrix<float> a, Matrix<float> b, float beta, Ta
   blas_gemm<float>(size, 1.0F, a, b, beta, c);
 }
 
-// Room for rounded operands, kept from one product to the next; it means nothing in between.
+// A buffer for rounded operands, reused by later products.
 template <class Element>
 class Scratch {
  public:
@@ -153,7 +153,7 @@ class Scratch {
   std::int64_t size_ = 0;
 };
 
-// An operand as it is stored: op is applied afterwards.
+// An operand as stored; op is applied later.
 struct Stored {
   Matrix<float> x;
   std::int64_t rows, cols;
@@ -164,7 +164,7 @@ Stored stored(Matrix<float> x, std::int64_t rows, std::int64_t cols) {
   return x.op == Op::kNone ? Stored{x, rows, cols} : Stored{x, cols, rows};
 }
 
-// Rows [first, first + rows) of both operands one after the other; the copies have no gaps.
+// Rounds rows [first, first + rows) of one operand; the copy has no gaps.
 template <class Element>
 void round_rows(const Stored& from, std::int64_t first, std::int64_t rows, Element* to) {
   for (std::int64_t r = first; r < first + rows; ++r) {
@@ -187,9 +187,9 @@ void rounded_gemm(ProductSize size, Matrix<float> a, Matrix<float> b, float beta
 template <class Element>
 void rounded_matmul(ThreadPool& pool, ProductSize size, Matrix<float> a, Matrix<float> b,
                     float beta, Target<float> c) {
-  constexpr std::int64_t kRows = 32;       // per task: some 10 us
+  constexpr std::int64_t kRows = 32;       // per task: about 10 us
   constexpr std::int64_t kPerElement = 4;  // operations, roughly
-  thread_local Scratch<Element> scratch;   // the caller's: workers only fill and read it
+  thread_local Scratch<Element> scratch;   // of the caller: workers only fill and read it
   const Stored left = stored(a, size.m, size.k), right = stored(b, size.k, size.n);
   Element* const rounded_a = scratch.room(left.count() + right.count());
   Element* const rounded_b = rounded_a + left.count();
@@ -204,7 +204,7 @@ void rounded_matmul(ThreadPool& pool, ProductSize size, Matrix<float> a, Matrix<
                         of_left ? rounded_a : rounded_b);
            });
   const Matrix<Element> all_a{rounded_a, left.cols, a.op}, all_b{rounded_b, right.cols, b.op};
-  // Its bits may depend on the cuts, so the number of threads must not decide them.
+  // The bits may depend on the cuts, so the number of threads must not affect them.
   for_tiles(pool, tiling_by_size(size.m, size.n), size.k,
             [&](std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) {
               multiply({rows, cols, size.k}, {at(all_a, row, 0), all_a.stride, all_a.op},
@@ -248,7 +248,7 @@ void matmul(ThreadPool& pool, ProductSize size, Matrix<S> a, Matrix<S> b, S beta
             });
 }
 
-// Otherwise OpenBLAS uses threads of its own, and those serialise its callers.
+// Otherwise OpenBLAS uses its own threads, which serialise callers.
 void prepare_gemm() {
   openblas_set_num_threads(1);
 }

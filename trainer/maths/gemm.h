@@ -1,11 +1,10 @@
 #pragma once
-// Matrix products on row-major matrices: C = alpha * op(A) * op(B) + beta * C, op(A) is [m, k],
-// op(B) is [k, n]. gemm runs on the calling thread; matmul cuts C into tiles for the pool's
-// threads, in such a way that its result has the same bits for any number of them. The only file
-// that knows OpenBLAS.
+// Matrix products on row-major matrices: C = alpha * op(A) * op(B) + beta * C, where op(A) is [m,
+// k] and op(B) is [k, n]. gemm runs on the calling thread. matmul cuts C into tiles for the pool's
+// threads; its result has the same bits for any number of threads. Only gemm.cc uses OpenBLAS.
 //
-// Mixed precision: with Precision::kBf16 the operands of float products are rounded to bf16 first
-// (bf16.h) and the sums are float's; alpha must be 1 and beta 0 or 1. Double ignores it.
+// Mixed precision: Precision::kBf16 rounds the operands of float products to bf16 (bf16.h) and adds
+// in float; alpha must be 1 and beta 0 or 1. Products of doubles ignore it.
 
 #include <cstdint>
 
@@ -18,8 +17,8 @@ enum class Op { kNone, kTranspose };
 
 enum class Precision {
   kFloat32,
-  kBf16,          // by the CPU's bf16 instructions: only where bf16_support() says so
-  kBf16Emulated,  // the same arithmetic by rounding the operands in float: anywhere, for tests
+  kBf16,          // by the CPU's bf16 instructions; needs bf16_support()
+  kBf16Emulated,  // same arithmetic by rounding operands in float; any CPU, for tests
 };
 
 template <class S>
@@ -29,12 +28,12 @@ struct Matrix {
   Op op = Op::kNone;
 };
 
-// As BLAS names them: C is [m, n], k is what is summed over.
+// Names as in BLAS: C is [m, n], sums run over k.
 struct ProductSize {
   std::int64_t m, n, k;
 };
 
-// Where C [m, n] is.
+// The memory of C [m, n].
 template <class S>
 struct Target {
   S* data;
@@ -49,9 +48,9 @@ template <class S>
 void matmul(ThreadPool& pool, ProductSize size, Matrix<S> a, Matrix<S> b, S beta, Target<S> c,
             Precision precision = Precision::kFloat32);
 
-// Once, before the first product: one thread per call.
+// Call once before the first product. Makes OpenBLAS use one thread per call.
 void prepare_gemm();
-// OpenBLAS's name for the kernels in use, e.g. "SkylakeX".
+// OpenBLAS's name for its kernels on this CPU, e.g. "SkylakeX".
 const char* gemm_kernel_name();
 
 Library openblas_library();  // for --version -v

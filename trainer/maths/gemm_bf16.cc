@@ -1,5 +1,5 @@
-// Turns a matrix product into a oneDNN primitive and keeps it, since oneDNN compiles code for each
-// shape. onednn.h hides the library; nothing here rounds (gemm.cc does).
+// Turns matrix products into oneDNN primitives and caches them, since oneDNN compiles code for each
+// shape. onednn.h wraps the library. gemm.cc rounds the operands.
 #include "trainer/maths/gemm_bf16.h"
 
 #include <array>
@@ -11,16 +11,16 @@
 namespace dtl::trainer {
 namespace {
 
-// Everything that a prepared product depends on: sizes, strides (transposed ones negative), beta.
+// Everything that a compiled product depends on: sizes, strides (negative if transposed), beta.
 using Shape = std::array<std::int64_t, 7>;
 
-// A product of one shape, compiled by oneDNN: for the thread that made it.
+// A product of one shape, compiled by oneDNN, for the thread that made it.
 class Product {
  public:
   Product(const Shape& shape, Op a_op, Op b_op) {
     const auto& [m, n, k, a_stride, b_stride, c_stride, accumulate] = shape;
     const OneDnn& f = onednn();
-    // The sign of a stride only tells transposed shapes apart in the key.
+    // The sign of a stride only marks transposed shapes in the key.
     const Layout layout_a(m, k, dnnl_bf16, std::abs(a_stride), a_op);
     const Layout layout_b(k, n, dnnl_bf16, std::abs(b_stride), b_op);
     const Layout layout_c(m, n, dnnl_f32, c_stride, Op::kNone);
@@ -28,7 +28,7 @@ class Product {
     expect(f.primitive_create(&primitive_, plan));
     expect(f.plan_destroy(plan));
     const std::array layouts = {&layout_a, &layout_b, &layout_c};
-    // Without data: run() sets the pointers, so a primitive serves every matrix of its shape.
+    // Without data: run() sets the pointers, so one primitive serves all matrices of its shape.
     for (std::size_t i = 0; i < memories_.size(); ++i) {
       expect(f.memory_create(&memories_[i], layouts[i]->get(), f.engine, DNNL_MEMORY_NONE));
     }
@@ -58,13 +58,13 @@ class Product {
   std::array<dnnl_memory_t, 3> memories_ = {};
 };
 
-// What one thread keeps: its stream and the products it has prepared. Lengths of sequences vary, so
-// the number of shapes has a bound; forgetting all of them costs a few milliseconds.
+// One thread's stream and compiled products. Sequence lengths vary, so the number of shapes is
+// limited; clearing the cache costs a few milliseconds.
 class Products {
  public:
   Products() {
     const OneDnn& f = onednn();
-    f.omp_threads(1);  // oneDNN's loops on the calling thread, for good
+    f.omp_threads(1);  // keeps oneDNN's loops on the calling thread
     expect(f.stream_create(&stream_, f.engine, dnnl_stream_default_flags));
   }
   ~Products() { onednn().stream_destroy(stream_); }
@@ -91,7 +91,7 @@ const Bf16Support& bf16_support() {
 void gemm_bf16(std::int64_t m, std::int64_t n, std::int64_t k, Matrix<Bf16> a, Matrix<Bf16> b,
                bool accumulate, float* c, std::int64_t c_stride) {
   if (m == 0 || n == 0) return;
-  thread_local Products products;  // oneDNN's streams and memories are for one thread
+  thread_local Products products;  // oneDNN's streams and memory objects are not thread-safe
   const auto signed_stride = [](const Matrix<Bf16>& x) {
     return x.op == Op::kNone ? x.stride : -x.stride;
   };

@@ -1,5 +1,5 @@
-// Chooses the level once per process. Levels are the psABI's: v3 has AVX2 and FMA, v4 AVX-512. The
-// tables are compiled in files of their own, so that no code of a high level runs before the
+// Chooses the level once per process. Levels are the psABI's: v3 has AVX2 and FMA, v4 AVX-512. Each
+// level's table is compiled in its own file, so that no code of a higher level runs before the
 // choice.
 #include "trainer/maths/kernels.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 enum class Level { kBase, kV3, kV4 };
 
-// From the highest on: a CPU of one level has all lower ones.
+// Test the highest level first: a CPU with one level has all lower ones.
 Level detect() {
   if (__builtin_cpu_supports("x86-64-v4")) return Level::kV4;
   if (__builtin_cpu_supports("x86-64-v3")) return Level::kV3;

@@ -1,8 +1,8 @@
 #pragma once
-// The element-wise loops of the model, compiled once per x86-64 level and chosen at run time, so
-// that one binary uses AVX-512 where it exists and still runs anywhere. Matrices are row-major
-// [rows, cols] without gaps unless a stride is given. All functions are pure loops over their
-// arguments; none allocates, none fails.
+// The model's element-wise loops, compiled once per x86-64 level and chosen at run time, so that
+// one binary uses AVX-512 where available and runs on any CPU. Matrices are row-major [rows, cols]
+// without gaps unless a stride is given. All functions are pure loops over their arguments; none
+// allocates or fails.
 //
 // The kernels of OptimizerKernels give the same bits at every level (no contraction, fixed lanes):
 // ranks on different CPUs must end a step with equal parameters.
@@ -37,21 +37,21 @@ struct Kernels {
   // u += bias (per column), g = activation(u).
   void (*activation)(Activation kind, std::int64_t rows, std::int64_t cols, S* u, const S* bias,
                      S* g);
-  // dg becomes du = dg * activation'(u); dbias += column sums of du; g = activation(u), as it was.
+  // dg becomes du = dg * activation'(u); dbias += column sums of du; g = activation(u) again.
   void (*activation_backward)(Activation kind, std::int64_t rows, std::int64_t cols, const S* u,
                               S* dg, S* dbias, S* g);
   // x = dropout(x + bias) + residual; x becomes (x - mean) * rstd; y = x * gamma + beta.
   void (*norm)(std::int64_t rows, std::int64_t cols, const NormInput<S>& input, S* x, S* y,
                S* rstd);
-  // y = x * gamma + beta: what norm made of x, its normalised rows.
+  // y = x * gamma + beta, where x are the normalised rows that norm left.
   void (*norm_output)(std::int64_t rows, std::int64_t cols, const S* x, const S* gamma,
                       const S* beta, S* y);
-  // dresidual = gradient at the norm's input; ddense = the same through the dropout (may be equal
-  // to dresidual when there is no mask). sums[3 * cols] += dgamma, dbeta, column sums of ddense.
+  // dresidual = gradient at the norm's input; ddense = the same through the dropout (may equal
+  // dresidual if there is no mask). sums[3 * cols] += dgamma, dbeta, column sums of ddense.
   void (*norm_backward)(std::int64_t rows, std::int64_t cols, const NormOutput<S>& output,
                         S* dresidual, S* ddense, S* sums);
-  // scores *= factor, then softmax over each row, in place; dropped (may be equal to scores when
-  // there is no mask) = dropout(scores).
+  // scores *= factor, then softmax over each row, in place; dropped = dropout(scores) (may equal
+  // scores if there is no mask).
   void (*softmax)(std::int64_t rows, std::int64_t cols, S factor, S* scores,
                   const std::uint8_t* mask, S scale, S* dropped);
   // dp (gradient at the dropped probabilities) becomes the gradient at the unscaled scores.
@@ -64,7 +64,7 @@ struct Kernels {
   void (*add)(std::int64_t count, const S* x, S* sum);
 };
 
-// What a kernel needs of a step, in float. step/optimizer.cc computes it per step, not per number.
+// A step's values for a kernel, in float. step/optimizer.cc computes them once per step.
 struct AdamStep {
   float learning_rate, beta1, beta2, epsilon, weight_decay;
   float bias_correction1;       // 1 - beta1^t
@@ -74,14 +74,14 @@ struct AdamStep {
 
 struct SgdStep {
   float learning_rate, weight_decay, momentum;
-  float keep, rest;  // of the momentum before, and of the gradient
+  float keep, rest;  // factors of the previous momentum and of the gradient
   bool nesterov;
   float gradient_scale;
 };
 
 struct LionStep {
   float learning_rate, beta1, beta2;
-  float keep;  // of a parameter: 1 - learning rate * weight decay
+  float keep;  // factor of a parameter: 1 - learning rate * weight decay
   float gradient_scale;
 };
 
@@ -89,7 +89,7 @@ struct OptimizerKernels {
   // AdamW as torch.optim.AdamW;
   void (*adamw)(std::int64_t count, const AdamStep& step, const float* gradient, float* parameter,
                 float* m, float* v);
-  // m: null without a momentum.
+  // m: null without momentum.
   void (*sgd)(std::int64_t count, const SgdStep& step, const float* gradient, float* parameter,
               float* m);
   void (*lion)(std::int64_t count, const LionStep& step, const float* gradient, float* parameter,
@@ -110,7 +110,7 @@ struct OptimizerKernels {
 };
 
 struct RoundingKernels {
-  // As to_bf16() of bf16.h, element by element; and the same kept as float.
+  // Rounds as to_bf16() of bf16.h; the second function keeps the results as floats.
   void (*to_bf16)(std::int64_t count, const float* x, std::uint16_t* rounded);
   void (*round_to_bf16)(std::int64_t count, const float* x, float* rounded);
 };

@@ -1,15 +1,15 @@
-// Compiled once per x86-64 level (DTL_LEVEL names it). Nothing here may call an inline function of
-// the standard library: the linker keeps one copy of those, and it might be the AVX-512 one.
-// The build switches contraction off for this file (-ffp-contract=off): a fused multiply-add rounds
-// once where two operations round twice, and only some levels have it.
+// Compiled once per x86-64 level (DTL_LEVEL names it). Do not call inline functions of the standard
+// library: the linker keeps one copy, which might be the AVX-512 one. The build disables
+// contraction for this file (-ffp-contract=off): a fused multiply-add rounds once instead of twice,
+// and only some levels have it.
 
 #include "trainer/maths/kernels_level.h"
 
 namespace dtl::trainer::DTL_LEVEL {
 namespace {
 
-// Words of 32 bits in an AVX-512 register. Also the number of partial sums, so the bits of a sum
-// depend on it.
+// 32-bit words in an AVX-512 register. Also the number of partial sums, so it affects the bits of
+// sums.
 constexpr int kLanes = 16;
 
 // ---- Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011)
@@ -33,7 +33,7 @@ inline void philox_round(PhiloxLanes& c, std::uint32_t key0, std::uint32_t key1)
   }
 }
 
-// The 16 counters first .. first + 15, each with the same three words of stream.
+// 16 counters, first .. first + 15, each with the same three words of stream.
 inline PhiloxLanes philox(std::uint32_t first, const std::uint32_t key[2],
                           const std::uint32_t stream[3]) {
   PhiloxLanes c;
@@ -121,15 +121,15 @@ void lion(std::int64_t count, const LionStep& step, const float* gradient, float
   for (std::int64_t i = 0; i < count; ++i) {
     const float g = gradient[i] * scale;
     const float mixed = m[i] * step.beta1 + g * rest1;
-    // 0 for 0, as torch.sign().
+    // 0 for 0, as in torch.sign().
     const float sign = (mixed > 0.0F ? 1.0F : 0.0F) - (mixed < 0.0F ? 1.0F : 0.0F);
     parameter[i] = parameter[i] * step.keep - step.learning_rate * sign;
     m[i] = m[i] * step.beta2 + g * rest2;
   }
 }
 
-// The sum of term(i). Lane j adds the terms i with i % kLanes == j; then the lanes are added from
-// the first to the last. The order is part of the result: every level adds like this.
+// The sum of term(i). Lane j adds the terms i with i % kLanes == j; then lanes are added from first
+// to last. Every level uses this order, because it affects the bits.
 template <class Term>
 inline double sum_in_lanes(std::int64_t count, const Term& term) {
   double lane[kLanes] = {};
@@ -143,7 +143,7 @@ inline double sum_in_lanes(std::int64_t count, const Term& term) {
   return sum;
 }
 
-// For the norm of gradients. Double: a float sum of millions of squares would lose digits.
+// For the gradients' norm. In double, since a float sum of millions of squares loses digits.
 double sum_squares(std::int64_t count, const float* x) {
   return sum_in_lanes(count, [x](std::int64_t i) {
     const double value = static_cast<double>(x[i]);
@@ -151,8 +151,7 @@ double sum_squares(std::int64_t count, const float* x) {
   });
 }
 
-// Adafactor's two sums in one pass: those of columns are added to sums, that of the row is
-// returned.
+// Adafactor's two sums in one pass: adds column sums to `sums` and returns the row sum.
 double add_squares(std::int64_t count, float scale, const float* x, double* sums) {
   return sum_in_lanes(count, [x, scale, sums](std::int64_t i) {
     const double value = static_cast<double>(x[i] * scale);
@@ -176,7 +175,7 @@ void scaled_step(std::int64_t count, float keep, float scale, const float* scale
   }
 }
 
-// ---- bf16, in words of 32 bits: half the loop is cheaper than a vector of 16-bit selections
+// ---- bf16, in 32-bit words: faster than selecting between vectors of 16-bit words
 
 inline std::uint32_t rounded_bits(float x) {
   std::uint32_t bits;

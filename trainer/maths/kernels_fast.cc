@@ -1,7 +1,6 @@
-// Compiled once per x86-64 level with -ffast-math, which lets the compiler use libmvec's vector
-// exp and erf (4 ULP). As in kernels_exact.cc: no inline functions of the standard library.
-// The bits may differ from level to level: ranks add up the gradients that come from here, and all
-// of them get the same sum.
+// Compiled once per x86-64 level with -ffast-math, which lets the compiler use libmvec's vector exp
+// and erf (4 ULP). As in kernels_exact.cc, do not call inline functions of the standard library.
+// Bits may differ between levels: ranks sum these gradients, and all of them get the same sum.
 
 #include <math.h>
 
@@ -35,7 +34,7 @@ constexpr double kInvSqrt2Pi = 0.39894228040143267794;
 constexpr double kTanhScale = 0.79788456080286535588;  // sqrt(2 / pi)
 constexpr double kTanhCubic = 0.044715;                // gelu_new: 0.5x(1+tanh(s(x+c x^3)))
 
-// tanh by exp: 1 - 2 / (exp(2x) + 1), exact at both ends: exp gives 0 or infinity there.
+// tanh by exp: 1 - 2 / (exp(2x) + 1). Exact at both ends, where exp gives 0 or infinity.
 template <class S>
 inline S hyperbolic_tangent(S x) {
   return S(1) - S(2) / (exponential(S(2) * x) + S(1));
@@ -68,7 +67,7 @@ struct Relu {
   static S slope(S x) { return x > S(0) ? S(1) : S(0); }
 };
 
-// Instantiated for each function F, so that the loop has no branch and becomes vector code.
+// Instantiated for each function F, so that the loop has no branch and vectorises.
 template <class S, class F>
 void activation_rows(std::int64_t rows, std::int64_t cols, S* u, const S* bias, S* g) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -95,7 +94,7 @@ void activation(Activation kind, std::int64_t rows, std::int64_t cols, S* u, con
   }
 }
 
-// g saves backward another pass over u: the gradient of the next product needs it.
+// Stores g too, to save backward a pass over u: the next product's gradient needs it.
 template <class S, class F>
 void slope_rows(std::int64_t rows, std::int64_t cols, const S* u, S* dg, S* dbias, S* g) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -125,13 +124,13 @@ void activation_backward(Activation kind, std::int64_t rows, std::int64_t cols, 
   }
 }
 
-// The mask's 0 or 1 as a factor: no branch in the loop.
+// The mask's 0 or 1 as a factor, which avoids a branch in the loop.
 template <class S>
 inline S kept(const std::uint8_t* mask, std::int64_t i, S scale) {
   return static_cast<S>(mask[i]) * scale;
 }
 
-// Row by row: all passes over a row find it in the first cache.
+// Row by row, so that all passes over a row hit the L1 cache.
 template <class S>
 void norm(std::int64_t rows, std::int64_t cols, const NormInput<S>& input, S* x, S* y, S* rstd) {
   const S *bias = input.bias, *residual = input.residual;
@@ -158,7 +157,7 @@ void norm(std::int64_t rows, std::int64_t cols, const NormInput<S>& input, S* x,
 #pragma omp simd reduction(+ : sum)
     for (std::int64_t c = 0; c < cols; ++c) sum += x[c];
     const S mean = sum * share;
-    // Two passes: sum(x^2) - n mean^2 would cancel where the mean is large.
+    // Two passes: sum(x^2) - n mean^2 would cancel if the mean is large.
     S squares = 0;
 #pragma omp simd reduction(+ : squares)
     for (std::int64_t c = 0; c < cols; ++c) squares += (x[c] - mean) * (x[c] - mean);
@@ -190,7 +189,7 @@ void norm_backward(std::int64_t rows, std::int64_t cols, const NormOutput<S>& ou
   const std::uint8_t* mask = output.mask;
   const S scale = output.scale;
   const S share = S(1) / static_cast<S>(cols);
-  // sums is [3, cols]: of gamma, beta and bias, each added to what is there.
+  // sums is [3, cols]: for gamma, beta and bias. Results are added.
   S* dgamma = sums;
   S* dbeta = sums + cols;
   S* dbias = sums + 2 * cols;
@@ -230,13 +229,13 @@ void norm_backward(std::int64_t rows, std::int64_t cols, const NormOutput<S>& ou
   }
 }
 
-// p = exp(factor (s - max)) / sum, in place. Padding is not among the columns (attention.cc).
+// p = exp(factor (s - max)) / sum, in place. The columns do not include padding (attention.cc).
 template <class S>
 void softmax(std::int64_t rows, std::int64_t cols, S factor, S* scores, const std::uint8_t* mask,
              S scale, S* dropped) {
   for (std::int64_t r = 0; r < rows; ++r) {
     S* s = scores + r * cols;
-    // Subtracted before exp(), which therefore never exceeds 1. factor is positive.
+    // Subtract the maximum before exp(), so it never exceeds 1. factor is positive.
     S highest = s[0];
 #pragma omp simd reduction(max : highest)
     for (std::int64_t c = 0; c < cols; ++c) highest = s[c] > highest ? s[c] : highest;
@@ -290,7 +289,7 @@ void add_bias(std::int64_t rows, std::int64_t cols, S* x, const S* bias) {
   }
 }
 
-// Row after row, though sums are by column: so memory is read in its order.
+// Sums are by column, but the loop goes row by row to read memory in order.
 template <class S>
 void column_sums(std::int64_t rows, std::int64_t cols, const S* x, S* sums) {
   for (std::int64_t r = 0; r < rows; ++r) {

@@ -1,6 +1,6 @@
 #pragma once
-// What the files compiled once per x86-64 level share. The build defines DTL_LEVEL as one of the
-// namespaces below; kernels.cc picks among them.
+// Declarations for the files that are compiled once per x86-64 level. The build defines DTL_LEVEL
+// as one of the namespaces below; kernels.cc picks among them.
 
 #include "trainer/maths/kernels.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// on_threads: independent blocks of work on several threads, for the preparation of texts. (The
-// model's ThreadPool is for loops that run thousands of times and must not throw.)
+// on_threads: runs independent blocks of work on several threads, to prepare texts. (The model's
+// ThreadPool is for loops that run thousands of times and must not throw.)
 
 #include <algorithm>
 #include <atomic>
@@ -11,9 +11,9 @@
 
 namespace dtl::trainer {
 
-// Calls work(block) once for every block in [0, blocks), on `threads` threads, the caller's
-// included. Throws on what a block has thrown: of several, the first in order, so that a message
-// does not depend on the threads.
+// Calls work(block) once for every block in [0, blocks) on `threads` threads, including the
+// caller's. Rethrows a block's exception: of several, the first in block order, so that messages do
+// not depend on the threads.
 template <typename Work>
 void on_threads(std::size_t blocks, int threads, const Work& work) {
   struct Failure {
@@ -21,12 +21,12 @@ void on_threads(std::size_t blocks, int threads, const Work& work) {
     std::exception_ptr what = {};
   };
   std::atomic<std::size_t> next{0};
-  std::atomic<bool> failed{false};  // those before it have begun, since blocks are taken in order
+  std::atomic<bool> failed{false};  // blocks are taken in order, so all before it have begun
   std::vector<Failure> failures(static_cast<std::size_t>(std::max(1, threads)));
   const auto loop = [&](std::size_t thread) {
     std::size_t block = 0;
     try {
-      // Others finish the block that they are at; none begins another after a failure.
+      // After a failure, threads finish their current block and take no other.
       while (!failed && (block = next++) < blocks) work(block);
     } catch (...) {
       failures[thread] = {block, std::current_exception()};

@@ -1,5 +1,5 @@
-// Loads the library by name and finds each function. A machine without it, or with another release,
-// gets a reason in words; only the caller decides whether that is an error.
+// Loads the library by name and looks up each function. If it is missing or another release,
+// returns the reason; only the caller decides whether that is an error.
 #include "trainer/maths/onednn.h"
 
 #include <cpuid.h>
@@ -11,20 +11,20 @@
 namespace dtl::trainer {
 namespace {
 
-// The type comes from oneDNN's own header (onednn.h), so a signature cannot differ unnoticed.
+// The type comes from oneDNN's header (onednn.h), so a signature cannot differ unnoticed.
 template <class Function>
 bool find(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(::dlsym(library, name));
   return function != nullptr;
 }
 
-// The soname of the library that belongs to the headers, which fix the layout of its structures.
-// Debian's packages are named after it.
+// The soname that belongs to the headers, which define the layout of structures. Debian's packages
+// are named after it.
 constexpr const char* kLibrary = "libdnnl.so." DTL_ONEDNN_VERSION;
 constexpr const char* kPackage = "libdnnl" DTL_ONEDNN_VERSION;
 static_assert(DNNL_VERSION_MAJOR == 2 || DNNL_VERSION_MAJOR == 3, "written for oneDNN 2 and 3");
 
-// omp_set_num_threads is OpenMP's, which comes along as a dependency of oneDNN.
+// omp_set_num_threads is from OpenMP, a dependency of oneDNN.
 bool find_all(void* library, OneDnn& f) {
   return find(library, "dnnl_get_effective_cpu_isa", f.effective_isa) &&
          find(library, "dnnl_engine_create", f.engine_create) &&
@@ -55,13 +55,13 @@ bool find_all(void* library, OneDnn& f) {
          find(library, "omp_set_num_threads", f.omp_threads);
 }
 
-// What CPUID says (Intel SDM, leaf 7): AVX512_BF16 is EAX bit 5 of subleaf 1, AMX-BF16 EDX bit 22
-// of subleaf 0. Empty: neither.
+// Reads CPUID (Intel SDM, leaf 7): AVX512_BF16 is EAX bit 5 of subleaf 1, AMX-BF16 EDX bit 22 of
+// subleaf 0. Empty: neither.
 std::string cpu_instructions() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   const bool amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1U) != 0;
   const bool avx512 = __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1U) != 0;
-  if (!__builtin_cpu_supports("avx512f")) return "";  // the operating system's consent included
+  if (!__builtin_cpu_supports("avx512f")) return "";  // also checks the operating system
   return amx ? "amx_bf16" : avx512 ? "avx512_bf16" : "";
 }
 
@@ -70,8 +70,7 @@ struct Loaded {
   Bf16Support support;
 };
 
-// In the order of what costs least: CPUID, then the library, then its functions, then its own word
-// on the CPU.
+// Cheapest checks first: CPUID, the library, its functions, its own report about the CPU.
 Loaded load() {
   Loaded result;
   result.support.name = cpu_instructions();
@@ -81,7 +80,7 @@ Loaded load() {
         "float";
     return result;
   }
-  void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // never closed: OpenMP's would crash
+  void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // never closed: OpenMP would crash
   if (!library) {
     const char* why = ::dlerror();
     result.support.reason = fmt::format("{} (Debian package {})", why ? why : kLibrary, kPackage);
@@ -92,7 +91,7 @@ Loaded load() {
         fmt::format("{} lacks functions of oneDNN {}", kLibrary, DNNL_VERSION_MAJOR);
     return result;
   }
-  // ONEDNN_MAX_CPU_ISA, or a kernel that does not switch AMX on, may leave less than the CPU has.
+  // ONEDNN_MAX_CPU_ISA, or a kernel that does not enable AMX, may allow less than the CPU has.
   const dnnl_cpu_isa_t isa = result.functions.effective_isa();
   const auto includes = [&](dnnl_cpu_isa_t wanted) { return (isa & wanted) == wanted; };
   if (includes(dnnl_cpu_isa_avx512_core_amx)) {
@@ -150,7 +149,7 @@ Layout::Layout(std::int64_t rows, std::int64_t cols, dnnl_data_type_t type, std:
 }
 #endif
 
-// Sums are float whatever the operands are: c has that type.
+// Sums, and so c, are float for any operands.
 dnnl_primitive_desc_t plan_product(const Layout& a, const Layout& b, const Layout& c,
                                    bool accumulate) {
   const OneDnn& f = onednn();
@@ -160,7 +159,7 @@ dnnl_primitive_desc_t plan_product(const Layout& a, const Layout& b, const Layou
     dnnl_post_ops_t sum = nullptr;
     expect(f.post_ops_create(&sum));
 #if DNNL_VERSION_MAJOR >= 3
-    expect(f.post_ops_sum(sum, 1.0F, 0, dnnl_data_type_undef));  // of c's own type
+    expect(f.post_ops_sum(sum, 1.0F, 0, dnnl_data_type_undef));  // with c's type
 #else
     expect(f.post_ops_sum(sum, 1.0F));
 #endif
@@ -182,7 +181,7 @@ dnnl_primitive_desc_t plan_product(const Layout& a, const Layout& b, const Layou
 Library onednn_library() {
   const Bf16Support& support = onednn_support();
   decltype(&dnnl_version) version = nullptr;
-  // onednn_support() has loaded it where this CPU can use it; RTLD_NOLOAD loads nothing more.
+  // onednn_support() has loaded it if this CPU can use it; RTLD_NOLOAD does not load it.
   void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_NOLOAD);
   if (!library || !find(library, "dnnl_version", version))
     return {"oneDNN", "-", nullptr, support.reason};

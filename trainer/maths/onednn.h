@@ -1,6 +1,6 @@
 #pragma once
-// oneDNN 2 and 3 behind one set of C calls, for gemm_bf16.cc alone. The library is loaded when it
-// is first asked for, in the release whose headers this was compiled with.
+// A common C interface to oneDNN 2 and 3, for gemm_bf16.cc only. The library is loaded on first
+// use, in the release whose headers this was compiled with.
 
 #include <oneapi/dnnl/dnnl.h>
 
@@ -14,7 +14,7 @@
 
 namespace dtl::trainer {
 
-// oneDNN's functions that we call, by their own names.
+// The oneDNN functions that we call, with their own names.
 struct OneDnn {
   decltype(&dnnl_get_effective_cpu_isa) effective_isa = nullptr;
   decltype(&dnnl_engine_create) engine_create = nullptr;
@@ -46,14 +46,14 @@ struct OneDnn {
   dnnl_engine_t engine = nullptr;
 };
 
-// Loads it with the first call; any thread.
+// Loads it on the first call; any thread.
 const OneDnn& onednn();
 const Bf16Support& onednn_support();
 
-// The pool's tasks do not throw, and oneDNN fails only when we ask for what it cannot do.
+// Asserts success: the pool's tasks must not throw, and oneDNN fails only if we misuse it.
 void expect(dnnl_status_t status);
 
-// Where the elements of a matrix lie.
+// The memory layout of a matrix.
 class Layout {
  public:
   Layout(std::int64_t rows, std::int64_t cols, dnnl_data_type_t type, std::int64_t stride, Op op);
@@ -75,7 +75,7 @@ class Layout {
 #endif
 };
 
-// The plan of c = a * b, or of c += a * b where `accumulate`: for the caller to destroy.
+// Plans c = a * b, or c += a * b if `accumulate`. The caller destroys the plan.
 dnnl_primitive_desc_t plan_product(const Layout& a, const Layout& b, const Layout& c,
                                    bool accumulate);
 

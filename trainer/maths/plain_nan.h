@@ -1,12 +1,12 @@
 #pragma once
-// NaN as people expect to read it. A pure function.
+// NaN without a sign. A pure function.
 
 #include <cmath>
 #include <limits>
 
 namespace dtl::trainer {
 
-// x86 gives the NaN of 0/0 or inf - inf a minus sign, and it would be printed as "-nan".
+// On x86, 0/0 and inf - inf give NaN with a sign, which would print as "-nan".
 inline double plain_nan(double value) {
   return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
 }

@@ -1,5 +1,5 @@
-// The pool must be cheap: training runs thousands of short loops. So workers poll for a while
-// between loops, and the state of a round is one atomic word.
+// Training runs thousands of short loops, so each must start fast. Workers poll for a while between
+// loops, and one atomic word holds a round's state.
 #include "trainer/maths/thread_pool.h"
 
 #include <sched.h>
@@ -12,15 +12,15 @@
 namespace dtl::trainer {
 namespace {
 
-// Polls of the gate, about 20 us: the usual gap between two loops of a step. Longer gaps
-// (communication) sleep.
+// About 20 us of polling: the usual gap between two loops of a step. In longer gaps
+// (communication), workers sleep.
 constexpr int kPolls = 400;
 
 constexpr std::uint64_t kInside = 0xFFFF;       // gate: workers inside
 constexpr std::uint64_t kOpen = 1U << 16;       // gate: more may enter
 constexpr std::uint64_t kRoundStep = 1U << 17;  // gate: number of the round above this
 
-// The CPUs that dtlaunch, or taskset, left to this process. Empty where there are more than
+// The CPUs that this process inherited from dtlaunch or taskset. Empty if there are more than
 // cpu_set_t can hold (1024).
 std::vector<int> inherited_cpus() {
   cpu_set_t set;
@@ -36,7 +36,7 @@ void pin_this_thread(int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
-  sched_setaffinity(0, sizeof set, &set);  // only speed depends on it
+  sched_setaffinity(0, sizeof set, &set);  // failure affects only speed
 }
 
 void pause_cpu() {
@@ -47,10 +47,10 @@ void pause_cpu() {
 
 }  // namespace
 
-// The mask is read before any thread is pinned: the caller's own pin would shrink it.
+// Read the mask before pinning any thread: the caller's pin would shrink it.
 ThreadPool::ThreadPool(int threads, bool pin) {
   const std::vector<int> cpus = inherited_cpus();
-  // Two threads on one CPU would be worse than none pinned.
+  // Two threads on one CPU would be worse than no pinning.
   const bool bind = pin && threads > 1 && cpus.size() >= static_cast<std::size_t>(threads);
   for (int i = 1; i < threads; ++i) {
     workers_.emplace_back([this, i, bind, cpus] {
@@ -58,7 +58,7 @@ ThreadPool::ThreadPool(int threads, bool pin) {
       work(i);
     });
   }
-  // The caller last: threads inherit its mask.
+  // Pin the caller last: threads inherit its mask.
   if (bind) pin_this_thread(cpus[0]);
 }
 
@@ -71,8 +71,8 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-// The story of a round: publish the task, open the gate, take part, close the gate, wait for those
-// inside. A worker that never came in is not waited for.
+// A round: publish the task, open the gate, work, close the gate, wait for the workers inside. It
+// does not wait for workers that never entered.
 void ThreadPool::run_erased(bool alone, std::int64_t count, const void* task, Call call) {
   if (alone) {
     for (std::int64_t i = 0; i < count; ++i) call(task, i, 0);
@@ -91,17 +91,17 @@ void ThreadPool::run_erased(bool alone, std::int64_t count, const void* task, Ca
   take_tasks(0);
   gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
   for (int poll = 0; (gate_.load(std::memory_order_acquire) & kInside) != 0; ++poll) {
-    // A worker that was inside when its CPU was taken must run to leave: once it held up every
-    // loop, and a demonstration of 10 s took 61.
+    // A worker inside may have lost its CPU and must run to leave. Without yielding, this delayed
+    // every loop: a demonstration of 10 s took 61.
     if (poll < kPolls) {
       pause_cpu();
     } else {
-      sched_yield();  // a worker may be waiting for this very CPU
+      sched_yield();  // a worker may be waiting for this CPU
     }
   }
 }
 
-// next_ runs past count_ by one for each thread: that tells it to stop.
+// Each thread takes tasks until next_ passes count_.
 void ThreadPool::take_tasks(int thread) {
   for (;;) {
     const std::int64_t index = next_.fetch_add(1, std::memory_order_relaxed);
@@ -110,8 +110,8 @@ void ThreadPool::take_tasks(int thread) {
   }
 }
 
-// True when the worker is inside a round that it has not seen yet. The exchange counts it in only
-// while the gate is open, so a round that has closed cannot gain a worker.
+// True if the worker entered a round that it has not seen yet. The exchange succeeds only while the
+// gate is open, so no worker enters a closed round.
 bool ThreadPool::enter(std::uint64_t& seen) {
   std::uint64_t gate = gate_.load(std::memory_order_acquire);
   while ((gate & kOpen) != 0 && gate / kRoundStep != seen) {
@@ -130,7 +130,7 @@ void ThreadPool::work(int thread) {
     for (int poll = 0; poll < kPolls && !(inside = enter(seen)); ++poll) pause_cpu();
     if (!inside) {
       std::unique_lock lock(mutex_);
-      // enter() under the lock: run_erased() opens the gate under it, too, so no round is missed.
+      // enter() holds the lock that run_erased() holds to open the gate, so no round is missed.
       wake_.wait(lock, [&] { return stop_ || (inside = enter(seen)); });
     }
     // Only stop_ wakes a worker without a round.

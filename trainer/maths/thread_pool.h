@@ -1,7 +1,7 @@
 #pragma once
 // A fixed set of threads for loops of independent tasks. One owner calls run() from one thread,
-// which takes part in the work. Tasks are handed out dynamically, so what they compute must not
-// depend on who runs them. A task must not throw.
+// which takes part in the work. Threads take tasks dynamically, so results must not depend on which
+// thread runs a task. A task must not throw.
 
 #include <atomic>
 #include <condition_variable>
@@ -14,8 +14,8 @@ namespace dtl::trainer {
 
 class ThreadPool {
  public:
-  // `threads` in all, the caller included. With pin, thread i (the caller is 0) is bound to the
-  // i-th CPU of the mask this process inherited, when there is one for each.
+  // `threads` includes the caller. With pin, thread i (the caller is 0) is bound to the i-th CPU of
+  // the inherited mask, if there is one for each.
   ThreadPool(int threads, bool pin);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -24,8 +24,8 @@ class ThreadPool {
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls task(index, thread) for every index in [0, count), thread in [0, size()). Returns when
-  // all are done. Where `operations`, the arithmetic of all tasks together, is too little to be
-  // worth waking others, the caller does everything.
+  // all are done. If `operations`, the arithmetic of all tasks together, is below kWorthSharing,
+  // the caller does everything.
   template <class Task>
   void run(std::int64_t count, std::int64_t operations, const Task& task) {
     const bool alone = workers_.empty() || count <= 1 || operations < kWorthSharing;
@@ -35,7 +35,7 @@ class ThreadPool {
   }
 
  private:
-  // Operations; about 10 us of one core: twice what waking a thread and waiting for it costs.
+  // Operations: about 10 us of one core, twice the cost of waking a thread and waiting for it.
   static constexpr std::int64_t kWorthSharing = 500'000;
 
   using Call = void (*)(const void*, std::int64_t, int);
@@ -45,14 +45,14 @@ class ThreadPool {
   bool enter(std::uint64_t& seen);
 
   // The gate of a round: its number (from bit 17), whether workers may still enter (bit 16), and
-  // how many are inside (the bits below). The caller closes it when no task is left and waits only
-  // for those inside, so a worker whose CPU is taken by others delays nobody.
+  // how many are inside (lower bits). The caller closes it when no task is left and waits only for
+  // workers inside, so a worker without a CPU delays nobody.
   std::atomic<std::uint64_t> gate_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
-  // Of the round under way. The caller writes count_, task_ and call_ before it opens the gate
-  // (release), and workers read them after they entered (acquire): only next_ changes meanwhile.
+  // State of the current round. The caller writes count_, task_ and call_ before it opens the gate
+  // (release); workers read them after they enter (acquire). Only next_ changes meanwhile.
   std::atomic<std::int64_t> next_{0};
   std::int64_t count_ = 0;
   const void* task_ = nullptr;
@@ -60,7 +60,7 @@ class ThreadPool {
   std::vector<std::thread> workers_;
 };
 
-// OMP_NUM_THREADS where it is a number, else the CPUs of the inherited mask.
+// OMP_NUM_THREADS if it is a number, else the number of CPUs in the inherited mask.
 int default_threads();
 
 }  // namespace dtl::trainer

@@ -1,8 +1,8 @@
-// The vectors of mathematics that g++ calls in kernels_fast.cc, from glibc's archive of them: in
-// the shared libmvec erf is newer than glibc 2.34. Those that choose by the CPU cannot leave a
-// static program, so these choose instead: kernels.cc calls the level of AVX2 or AVX-512 only where
-// it is. The names are those of the vector function ABI: b, d and e mean SSE, AVX2 and
-// AVX-512.
+// The vector functions of mathematics that g++ calls in kernels_fast.cc, from glibc's static
+// libmvec: the shared library would need a glibc newer than 2.34 for erf. The archive's functions
+// that choose by CPU cannot leave a static program, so these replace them: kernels.cc uses the AVX2
+// or AVX-512 level only on such CPUs. Names follow the vector function ABI: b, d and e mean SSE,
+// AVX2 and AVX-512.
 
 using F4 = float __attribute__((vector_size(16)));
 using D2 = double __attribute__((vector_size(16)));

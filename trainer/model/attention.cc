@@ -1,6 +1,6 @@
-// Multi-head attention as one task per (sequence, head). A head's queries, keys and values are
-// columns of the projected matrices and are read in place, through strides. Each task writes rows
-// and columns that no other task writes, so the result does not depend on the number of threads.
+// Multi-head attention with one task per (sequence, head). A head's queries, keys and values are
+// columns of the projected matrices, read in place through strides. No two tasks write the same
+// elements, so results do not depend on the number of threads.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,19 +12,19 @@
 namespace dtl::trainer {
 namespace {
 
-// One (sequence, head): where its pieces lie.
+// The parts of the matrices for one (sequence, head).
 struct Head {
   std::int64_t first_row, rows;      // queries
   std::int64_t first_token, length;  // keys and values, without padding
-  std::int64_t padding;              // tokens behind them that no query sees
+  std::int64_t padding;              // padding tokens after them, which no query attends to
   std::int64_t column, width;        // of H
   std::int64_t scores;               // offset in probabilities
   std::uint32_t example;
   std::uint32_t number;
 };
 
-// Positions in q follow state.starts (in the last layer of a classifier one row a sequence); those
-// in k and v follow batch.starts. The two differ only there.
+// Positions in q follow state.starts; in the last layer of a classifier that is one row per
+// sequence. Positions in k and v follow batch.starts, which is the same in all other layers.
 template <class S>
 Head head_of(const Pass& pass, const LayerState<S>& state, std::int64_t sequence, int number) {
   const auto s = static_cast<std::size_t>(sequence);
@@ -42,8 +42,8 @@ Head head_of(const Pass& pass, const LayerState<S>& state, std::int64_t sequence
   return head;
 }
 
-// Runs task(head, thread) for every sequence and head. The longest sequences come first: a long one
-// that starts last would keep one thread busy while the others wait.
+// Runs task(head, thread) for every sequence and head, the longest sequences first: a long one at
+// the end would keep one thread busy while the others wait.
 template <class S, class Task>
 void for_heads(const Pass& pass, const LayerState<S>& state, const Task& task) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(pass.batch.sequences()));
@@ -52,7 +52,7 @@ void for_heads(const Pass& pass, const LayerState<S>& state, const Task& task) {
     return pass.batch.own_length(a) > pass.batch.own_length(b);
   });
   const int heads = pass.config.heads;
-  // Each head has two products of [rows, width] and [length, width], a multiplication and an
+  // Each head has two products of [rows, width] and [length, width], with a multiplication and an
   // addition per step. Backward has four, but this number only decides whether to wake the pool.
   std::int64_t operations = 0;
   for (const std::int64_t sequence : order) {
@@ -66,15 +66,15 @@ void for_heads(const Pass& pass, const LayerState<S>& state, const Task& task) {
   });
 }
 
-// 1 / sqrt(D), D = H / heads: the width of one head.
+// 1 / sqrt(D), where D = H / heads is the width of one head.
 template <class S>
 S score_factor(const Pass& pass) {
   return static_cast<S>(1.0 / std::sqrt(static_cast<double>(pass.config.hidden_size) /
                                         static_cast<double>(pass.config.heads)));
 }
 
-// Room for one head's scores, per thread: `each` elements at thread * each. The largest head
-// decides, rounded up to 16 elements, so that rows of two threads never share a cache line.
+// A buffer for one head's scores per thread: `each` elements at thread * each. Sized for the
+// largest head, rounded up to 16 elements so that threads never share a cache line.
 template <class S>
 S* score_scratch(const Pass& pass, const LayerState<S>& state, std::int64_t& each) {
   each = 0;
@@ -86,8 +86,8 @@ S* score_scratch(const Pass& pass, const LayerState<S>& state, std::int64_t& eac
   return pass.arena.take<S>(each * pass.pool.size());
 }
 
-// Probabilities are kept for backward. They take rows * own length for each head: without padding,
-// since no query sees it.
+// Keeps probabilities for backward: rows * own length per head. Padding needs none, because no
+// query attends to it.
 template <class S>
 void allocate_scores(const Pass& pass, bool masked, LayerState<S>& state) {
   std::int64_t total = 0;
@@ -101,8 +101,8 @@ void allocate_scores(const Pass& pass, bool masked, LayerState<S>& state) {
   state.probability_mask = masked ? pass.arena.take<std::uint8_t>(total) : nullptr;
 }
 
-// Backward writes no gradient for the keys and values of padding. The products with dK and dV read
-// whole matrices, so those rows must be 0. x: a head's first key or value in a gradient of rows
+// Backward writes no gradient for keys and values of padding. The products with dK and dV read
+// whole matrices, so set those rows to 0. x: a head's first key or value in a gradient of rows
 // [tokens, stride].
 template <class S>
 void clear_padding(const Head& h, S* x, std::int64_t stride) {
@@ -124,7 +124,7 @@ void attention_forward(const Pass& pass, int layer, LayerState<S>& state) {
   const std::int64_t H = pass.config.hidden_size;
   for_heads(pass, state, [&](const Head& h, int thread) {
     S* p = state.probabilities + h.scores;
-    // Without dropout both names mean the same memory: the kernels allow it.
+    // Without dropout both pointers are equal, which the kernels allow.
     S* dropped = masked ? scratch + thread * each : p;
     std::uint8_t* mask = masked ? state.probability_mask + h.scores : nullptr;
     const S* q = state.q + h.first_row * state.q_stride + h.column;

@@ -1,5 +1,5 @@
-// Copies the chosen examples into one flat matrix, in the order of `chosen`. It does not decide
-// which examples make a batch (trainer/step/sampler.h) nor how long they may be.
+// Copies the chosen examples into one flat matrix, in the order of `chosen`. trainer/step/sampler.h
+// chooses the examples and limits their lengths.
 #include "trainer/model/batch.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace dtl::trainer {
 Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen,
                  const Padding& padding) {
   Batch batch;
-  // C, the targets of one example; 0 where the data set has labels or answers.
+  // C, the targets of one example; 0 if the data set has labels or answers instead.
   const std::int64_t outputs =
       examples.targets.empty()
           ? 0
@@ -20,7 +20,7 @@ Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen,
     batch.ids.insert(batch.ids.end(), examples.ids.begin() + begin, examples.ids.begin() + end);
     batch.types.insert(batch.types.end(), examples.types.begin() + begin,
                        examples.types.begin() + end);
-    // An example that is longer than the padding keeps its length.
+    // An example longer than the padding keeps its length.
     const std::int64_t length = std::max(end - begin, padding.length);
     for (std::int64_t i = 0; i < length; ++i) {
       batch.positions.push_back(static_cast<std::int32_t>(i));

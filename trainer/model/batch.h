@@ -1,7 +1,7 @@
 #pragma once
-// Batch: the sequences that one rank works on at once, as one flat matrix of tokens. Sequences may
-// end in padding, which the other tokens do not see: only a model that learns from the outputs of
-// padding, too (QaLoss::kPadded), gains anything by it.
+// Batch: the sequences of one forward pass on one rank, as one flat matrix of tokens. Sequences may
+// end in padding, to which other tokens do not attend. Only a model that learns from the outputs of
+// padding (QaLoss::kPadded) needs it.
 
 #include <cstdint>
 #include <span>
@@ -17,7 +17,7 @@ struct Batch {
   std::vector<std::int32_t> positions;         // [T], from 0 in each sequence
   std::vector<std::int64_t> starts{0};         // [B + 1]
   std::vector<std::int64_t> own_lengths = {};  // [B], tokens of each sequence that are not padding
-  // As of Examples.
+  // As in Examples.
   std::vector<std::int32_t> labels;                      // [B]
   std::vector<float> targets;                            // [B, C]
   std::vector<std::int32_t> answer_starts, answer_ends;  // [B]
@@ -34,9 +34,9 @@ struct Batch {
   }
 };
 
-// Tokens that fill shorter sequences up to `length`, type 0, their positions counting on: what
-// Hugging Face's tokenizers append with padding="max_length". length 0: none. length must not
-// exceed the model's positions.
+// Tokens that extend shorter sequences to `length`, with type 0 and continued positions, as Hugging
+// Face's tokenizers do with padding="max_length". length 0: none. length must not exceed the
+// model's positions.
 struct Padding {
   std::int64_t length = 0;
   std::int32_t token = 0;

@@ -1,6 +1,5 @@
-// Packs what a mask depends on into the key and the counter of Philox (maths/kernels_exact.cc).
-// Changing the packing changes every run with dropout: a checkpoint would not go on with the same
-// bits.
+// Packs everything that a mask depends on into Philox's key and counter (maths/kernels_exact.cc).
+// Changing this changes every run with dropout: checkpoints would not resume with the same bits.
 #include "trainer/model/dropout.h"
 
 #include <algorithm>
@@ -18,7 +17,7 @@ Dropout::Dropout(double probability)
 void Dropout::mask(const DropoutKey& key, std::uint32_t site, std::uint32_t part,
                    std::uint32_t example, std::int64_t count, std::uint8_t* out) const {
   const std::uint64_t seed = key.seed * 0x9E3779B97F4A7C15;  // spreads small seeds
-  // Only the low half of the step counts. The low 16 bits of stream[1] hold the site, the high 16
+  // Uses only the low half of the step. In stream[1], the low 16 bits hold the site and the high 16
   // bits the head.
   const std::uint32_t philox_key[2] = {static_cast<std::uint32_t>(seed >> 32),
                                        static_cast<std::uint32_t>(key.step)};

@@ -1,5 +1,5 @@
-// The head's products stay in float32 at every precision: in a model of BERT's size they are less
-// than a thousandth of the arithmetic.
+// The head's products use float32 at every precision: in a model of BERT's size they are less than
+// a thousandth of the arithmetic.
 #include "trainer/model/head.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace dtl::trainer {
 namespace {
 
-// The form of Batch::starts for a matrix with one row a sequence.
+// Like Batch::starts, for a matrix with one row per sequence.
 std::vector<std::int64_t> one_row_each(std::int64_t sequences) {
   std::vector<std::int64_t> starts(static_cast<std::size_t>(sequences) + 1);
   for (std::size_t s = 0; s < starts.size(); ++s) starts[s] = static_cast<std::int64_t>(s);
@@ -57,8 +57,8 @@ void pool_forward(const Pass& pass, const ParameterLayout& layout, const S* para
   }
 }
 
-// d [R, H], the gradient at the pooled rows, is overwritten. Both slopes follow from the output a
-// alone: 1 - a^2 for tanh, and for relu 1 where a > 0. So forward does not keep its argument.
+// Overwrites d [R, H], the gradient at the pooled rows. Both slopes follow from the output a: 1 -
+// a^2 for tanh; for relu, 1 if a > 0. So forward does not keep its input.
 template <class S>
 const S* pool_backward(const Pass& pass, const ParameterLayout& layout, const HeadState<S>& state,
                        const S* parameters, S* d, S* gradients) {
@@ -97,7 +97,7 @@ HeadState<S> head_forward(const Pass& pass, const ParameterLayout& layout, const
   const bool classifies = pass.config.task == Task::kClassification;
   HeadState<S> state;
   state.rows = classifies ? pass.batch.sequences() : pass.batch.tokens();
-  // [B, H] for classification, whose last layer gives first rows alone; [T, H] for answers.
+  // [B, H] for classification, whose last layer returns only first rows; [T, H] for answers.
   state.input = hidden;
   if (classifies) pool_forward(pass, layout, parameters, state);
   state.dropped = classifies ? state.pooled : hidden;
@@ -121,9 +121,9 @@ const S* head_backward(const Pass& pass, const ParameterLayout& layout, const He
   S* d = affine_backward<S>(pass, state.rows, O, H, doutputs, state.dropped,
                             parameters + layout.class_weight,
                             {gradients + layout.class_weight, gradients + layout.class_bias});
-  // The same mask and factor as forward: dropout is linear.
+  // The same mask and factor as in forward: dropout is linear.
   if (state.mask) apply_dropout<S>(pass, state, d, d);
-  // Answers have no pooler: d is the gradient at the last layer's output already.
+  // Question answering has no pooler: d already is the gradient at the last layer's output.
   if (pass.config.task == Task::kQuestionAnswering) return d;
   return pool_backward(pass, layout, state, parameters, d, gradients);
 }

@@ -1,5 +1,5 @@
-// The dense half of an encoder layer; attention.cc has the other. What backward needs lives in the
-// arena until the pass ends; everything else is released at the end of the function that took it.
+// The dense half of an encoder layer; attention.cc has the other half. Values for backward stay in
+// the arena until the pass ends; each function releases everything else at its end.
 #include "trainer/model/layer.h"
 
 #include "trainer/files/model_family.h"
@@ -16,14 +16,14 @@ void linear(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t 
             pass.precision);
 }
 
-// dx [rows, in] = beta dx + dy W. beta 1 adds to a gradient that came by another branch.
+// dx [rows, in] = beta dx + dy W. beta 1 adds to a gradient from another branch.
 template <class S>
 void linear_dx(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, Matrix<S> dy,
                const S* weight, S beta, S* dx) {
   matmul<S>(pass.pool, {rows, in, out}, dy, {weight, in}, beta, {dx, in}, pass.precision);
 }
 
-// dW [out, in] += dy^T x. Always added: micro-batches accumulate in `gradients`.
+// dW [out, in] += dy^T x. Adds, because micro-batches accumulate in `gradients`.
 template <class S>
 void linear_dw(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, const S* dy,
                std::int64_t dy_stride, const S* x, S* dweight) {
@@ -59,8 +59,7 @@ void run_norm(const Pass& pass, std::int64_t rows, const Norm<S>& n, S* y, S* rs
   });
 }
 
-// The arguments of one norm's backward.
-// What run_norm left.
+// One norm's values from run_norm, for backward.
 template <class S>
 struct Normed {
   const S *x, *rstd, *gamma;
@@ -73,10 +72,9 @@ struct NormTargets {
   S *gamma, *beta, *bias;
 };
 
-// d, the gradient at the norm's output, becomes the one at the residual branch; returned is the one
-// that goes through the dropout to the dense branch.
-// One pass over the rows gives all three sums, dgamma, dbeta and the dense bias: each lies in a
-// third of `sums`.
+// d, the gradient at the norm's output, becomes the one at the residual branch. Returns the
+// gradient through the dropout, at the dense branch. One pass over the rows gives three sums,
+// dgamma, dbeta and the dense bias; each takes a third of `sums`.
 template <class S>
 const S* norm_gradient(const Pass& pass, std::int64_t rows, const Normed<S>& n, S* d,
                        const NormTargets<S>& targets) {
@@ -108,9 +106,9 @@ void gather_first_rows(const Pass& pass, const S* x, S* rows) {
   }
 }
 
-// Query, key and value of the rows that need them. Usually one product gives all three, [T, 3H]:
-// the weights of query, key and value lie one behind the other (parameters.h). With first_only the
-// query has R = B rows and the other two T, so two products compute them.
+// Query, key and value of the rows that need them. Usually one product gives all three, [T, 3H],
+// because their weights are adjacent (parameters.h). With first_only, the query has R = B rows and
+// the others T, which takes two products.
 template <class S>
 void project(const Pass& pass, const LayerOffsets& at, const S* parameters, LayerState<S>& state) {
   const std::int64_t H = pass.config.hidden_size, T = pass.batch.tokens();
@@ -126,7 +124,7 @@ void project(const Pass& pass, const LayerOffsets& at, const S* parameters, Laye
     state.k = state.q + H;
     state.v = state.q + 2 * H;
     state.q_stride = state.kv_stride = 3 * H;
-    // The residual branch adds the rows that the queries come from.
+    // The residual branch adds the rows of the queries.
     state.query_input = state.input;
     linear(pass, T, 3 * H, H, state.input, weight, state.q, 3 * H);
     add_bias(T, 3 * H, state.q, bias);
@@ -146,13 +144,12 @@ void project(const Pass& pass, const LayerOffsets& at, const S* parameters, Laye
   add_bias(T, 2 * H, state.k, bias + H);
 }
 
-// DistilBERT does not drop out after attention.
+// DistilBERT has no dropout after attention.
 double out_dropout(const Pass& pass) {
   return family_of(pass.config).drops_attention_output ? pass.config.hidden_dropout : 0.0;
 }
 
-// What backward needs of the dense parts; everything else of them is scratch. It must come before
-// the mark that layer_forward releases.
+// Takes the dense parts' values for backward. Call before the mark that layer_forward releases.
 template <class S>
 void allocate_dense(const Pass& pass, int layer, LayerState<S>& state) {
   const std::int64_t H = pass.config.hidden_size, R = state.rows;
@@ -168,8 +165,8 @@ void allocate_dense(const Pass& pass, int layer, LayerState<S>& state) {
       hidden_mask(pass, pass.config.hidden_dropout, feed_forward_site(layer), state.starts);
 }
 
-// middle: h [R, H]. `up` keeps the sum with its bias, since the kernel adds the bias in place;
-// normed2 holds first the product, then the normalised rows.
+// middle: h [R, H]. `up` keeps the sum with its bias, because the kernel adds the bias in place;
+// normed2 first holds the product, then the normalised rows.
 template <class S>
 void feed_forward(const Pass& pass, const LayerOffsets& at, const S* parameters, const S* middle,
                   LayerState<S>& state) {
@@ -189,11 +186,11 @@ void feed_forward(const Pass& pass, const LayerOffsets& at, const S* parameters,
       state.output, state.rstd2);
 }
 
-// gelu(up) again, [R, I].
+// Computes gelu(up) again, [R, I].
 template <class S>
 void activate_again(const Pass& pass, const LayerState<S>& state, S* activated) {
   const std::int64_t I = pass.config.intermediate_size;
-  S* const no_bias = pass.arena.take<S>(I);  // it is in `up` already
+  S* const no_bias = pass.arena.take<S>(I);  // `up` already includes it
   std::fill(no_bias, no_bias + I, S(0));
   for_rows(pass.pool, state.rows, I, [&](std::int64_t first, std::int64_t count) {
     kernels<S>().activation(pass.config.activation, count, I, state.up + first * I, no_bias,
@@ -201,10 +198,10 @@ void activate_again(const Pass& pass, const LayerState<S>& state, S* activated) 
   });
 }
 
-// d: gradient at y, becomes that at h. A step waits until the lowest layer's gradients have
-// travelled: there those of down_weight, a third of them, come first, which takes one more pass of
-// the activation. In the other layers activation_backward gives gelu(up) as a by-product, without
-// that pass.
+// d: gradient at y, becomes that at h. A step must wait for the sums of the lowest layer's
+// gradients. So that layer computes down_weight's gradients, a third of them, first, which takes
+// another pass of the activation. In other layers, activation_backward gives gelu(up) without that
+// pass.
 template <class S>
 void feed_forward_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
                            const S* parameters, S* d, S* gradients, const GradientsDone& done) {
@@ -232,23 +229,23 @@ void feed_forward_backward(const Pass& pass, const LayerOffsets& at, const Layer
                                          dup + first * I, sums, activated + first * I);
       });
   if (!state.is_lowest) down_gradient();
-  // h = norm1's output is computed again: that takes one pass over [R, H] and saves keeping it.
+  // Compute h = norm1's output again: one pass over [R, H] instead of the memory to keep it.
   S* middle = pass.arena.take<S>(R * H);
   for_rows(pass.pool, R, H, [&](std::int64_t first, std::int64_t count) {
     kernels<S>().norm_output(count, H, state.normed1 + first * H, parameters + at.norm1_weight,
                              parameters + at.norm1_bias, middle + first * H);
   });
   linear_dw(pass, R, I, H, dup, I, middle, gradients + at.up_weight);
-  // All from up_weight on: norm1 and what lies before it are not yet complete.
+  // Complete from up_weight on. norm1 and earlier tensors are not complete yet.
   done(at.up_weight);
-  // beta 1: d holds what came by the residual branch already.
+  // beta 1: d already holds the residual branch's gradient.
   linear_dx(pass, R, I, H, {dup, I}, parameters + at.up_weight, S(1), d);
 }
 
-// Through the projections to the input: d [R, H] is what came by the residual branch and becomes
-// the gradient at the input, [T, H]. With first_only d grows from R = B rows to T. Its rows go to a
-// copy, the product with keys and values fills all T rows, and each sequence's first row gets its
-// own back.
+// Backward through the projections to the input: d [R, H] is the residual branch's gradient and
+// becomes the gradient at the input, [T, H]. With first_only, d grows from R = B rows to T: its
+// rows are copied, the product with keys and values fills all T rows, and each sequence's first row
+// gets its own gradient added.
 template <class S>
 void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
                       const S* parameters, const S* dcontext, S* d, S* gradients,
@@ -281,7 +278,7 @@ void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState
   bias_sums(T, 2 * H, dkv, dbias + H);
   done(at.qkv_weight);
   linear_dx(pass, R, H, H, {dq, H}, weight, S(1), d);
-  // d holds B rows now. The next product overwrites them, so they need a place of their own.
+  // d holds B rows. The next product overwrites them, so copy them.
   S* rows = pass.arena.take<S>(R * H);
   std::copy(d, d + R * H, rows);
   linear_dx(pass, T, 2 * H, H, {dkv, 2 * H}, weight + H * H, S(0), d);
@@ -292,7 +289,7 @@ void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState
 
 }  // namespace
 
-// One task a sequence: a mask starts anew with each example, wherever its rows lie in the batch.
+// One task per sequence: masks are per example, wherever its rows are in the batch.
 std::uint8_t* hidden_mask(const Pass& pass, double probability, std::uint32_t site,
                           const std::vector<std::int64_t>& row_starts) {
   const Dropout dropout(probability);
@@ -327,7 +324,7 @@ LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer,
   state.context = pass.arena.take<S>(state.rows * H);
   attention_forward(pass, layer, state);
   allocate_dense(pass, layer, state);
-  // Everything from here on is scratch of forward; what backward reads lies below.
+  // From here on: scratch of forward. Values for backward are below.
   const std::size_t kept = pass.arena.mark();
   S* const middle = pass.arena.take<S>(state.rows * H);
   linear(pass, state.rows, H, H, state.context, parameters + at.out_weight, state.normed1, H);
@@ -336,7 +333,7 @@ LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer,
                state.query_input, parameters + at.norm1_weight, parameters + at.norm1_bias},
               middle, state.rstd1);
   feed_forward(pass, at, parameters, middle, state);
-  // The next layer's scratch reuses it; only `state` keeps pointers, and none into there.
+  // The next layer's scratch reuses it; `state` has no pointers into it.
   pass.arena.release(kept);
   return state;
 }
@@ -345,7 +342,7 @@ template <class S>
 void layer_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
                     const S* parameters, S* d, S* gradients, const GradientsDone& done) {
   const std::int64_t H = pass.config.hidden_size;
-  // Backward's scratch is released between its two halves: the larger, not their sum, counts.
+  // Release scratch between backward's two halves: the larger half counts, not the sum.
   const std::size_t before = pass.arena.mark();
   feed_forward_backward(pass, at, state, parameters, d, gradients, done);
   pass.arena.release(before);

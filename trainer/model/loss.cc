@@ -1,4 +1,4 @@
-// Losses and their gradients in closed form, as torch defines them, so that a run can be compared
+// Losses and their gradients in closed form, with torch's definitions, so that runs are comparable
 // with transformers number by number.
 #include "trainer/model/loss.h"
 
@@ -36,8 +36,8 @@ template <class S>
 double answer_loss(const LossSettings& settings, const Batch& batch, std::int64_t b, const S* x,
                    S weight, S* gradient) {
   const auto i = static_cast<std::size_t>(b);
-  // With kMasked the softmax ends at the sequence's own tokens. The rows of padding keep the 0 that
-  // fill_n wrote.
+  // With kMasked, the softmax covers only the sequence's own tokens. Rows of padding keep the 0
+  // from fill_n.
   const std::int64_t tokens =
       settings.qa_loss == QaLoss::kMasked ? batch.own_length(b) : batch.length(b);
   if (gradient) std::fill_n(gradient, 2 * batch.length(b), S(0));
@@ -51,7 +51,7 @@ double answer_loss(const LossSettings& settings, const Batch& batch, std::int64_
 
 }  // namespace
 
-// Subtracting the highest x keeps exp() below 1. With centred x' the loss is log(sum) - (1 - e)
+// Subtracting the highest x keeps exp() at most 1. With centred x', the loss is log(sum) - (1 - e)
 // x'[label] - e mean(x'): the shift cancels.
 template <class S>
 double cross_entropy(const S* x, std::int64_t count, std::int64_t stride, std::int64_t label,
@@ -110,14 +110,14 @@ double loss_sum(const ModelConfig& config, const LossSettings& settings, const B
   const std::int64_t O = output_count(config);
   double loss = 0;
   for (std::int64_t b = 0; b < batch.sequences(); ++b) {
-    // outputs is [T, O] for answers, a row for each token, and [B, O] otherwise.
+    // outputs is [T, O] for answers, one row per token, and [B, O] otherwise.
     const std::int64_t at = O * (answers ? batch.starts[static_cast<std::size_t>(b)] : b);
     S* gradient = doutputs ? doutputs + at : nullptr;
     loss += answers
                 ? answer_loss(settings, batch, b, outputs + at, weight, gradient)
                 : classification_loss(config, settings, batch, b, outputs + at, weight, gradient);
   }
-  // The message of a failed step prints this number.
+  // The error of a failed step prints this number.
   return plain_nan(loss);
 }
 

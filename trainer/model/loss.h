@@ -1,7 +1,7 @@
 #pragma once
-// Losses, one example at a time: the mean over any set of examples, however it is dealt to ranks
-// and micro-batches, is the sum of their losses divided by their number. Pure functions; they
-// compute in double and allocate nothing. Gradients are written (not added), and may be null.
+// Losses per example: the mean over any set of examples is the sum of their losses divided by their
+// number, however ranks and micro-batches share them. Pure functions; they compute in double and
+// allocate nothing. Gradients are overwritten (not added to), and may be null.
 
 #include <cstdint>
 
@@ -10,12 +10,12 @@
 
 namespace dtl::trainer {
 
-// Which tokens of a padded sequence compete for being the start of an answer: its own, or padding,
-// too, as in Hugging Face's models. Without padding both are the same.
+// Which tokens of a padded sequence compete as answer positions: only its own, or also padding, as
+// in Hugging Face's models. Without padding both are the same.
 enum class QaLoss { kMasked, kPadded };
 
 struct LossSettings {
-  double label_smoothing = 0;  // of single-label classifiers, 0 to 1
+  double label_smoothing = 0;  // for single-label classifiers, 0 to 1
   QaLoss qa_loss = QaLoss::kMasked;
 };
 
@@ -26,8 +26,8 @@ template <class S>
 double cross_entropy(const S* x, std::int64_t count, std::int64_t stride, std::int64_t label,
                      double smoothing, S weight, S* gradient);
 
-// mean(-t log(s) - (1 - t) log(1 - s)) with s = 1 / (1 + exp(-x)), over `count` labels that may all
-// be true, as torch.nn.BCEWithLogitsLoss. gradient = weight * (s - t) / count.
+// mean(-t log(s) - (1 - t) log(1 - s)) with s = 1 / (1 + exp(-x)), over `count` independent labels,
+// as torch.nn.BCEWithLogitsLoss. gradient = weight * (s - t) / count.
 template <class S>
 double binary_cross_entropy(const S* x, const float* targets, std::int64_t count, S weight,
                             S* gradient);
@@ -36,10 +36,9 @@ double binary_cross_entropy(const S* x, const float* targets, std::int64_t count
 template <class S>
 double squared_error(const S* x, const float* targets, std::int64_t count, S weight, S* gradient);
 
-// The sum over the batch's examples for a model's outputs, [B, C] or [T, 2], by the model's task
-// and problem. The loss of an answer is the mean of its start's and its end's cross entropy.
-// doutputs, of the shape of outputs, becomes the gradient of the sum times weight. A sum that is
-// not a number is NaN without a sign.
+// The sum of losses over the batch's examples, for a model's outputs, [B, C] or [T, 2], by its task
+// and problem. An answer's loss is the mean of its start's and end's cross entropy. doutputs, of
+// the same shape, becomes the gradient of the sum times weight. NaN sums have no sign.
 template <class S>
 double loss_sum(const ModelConfig& config, const LossSettings& settings, const Batch& batch,
                 const S* outputs, S weight, S* doutputs);

@@ -1,5 +1,5 @@
-// Order of an arena during a batch: embeddings, dlayer_, layer 0 .. L-1, head. Backward releases
-// the layers from the top, so its scratch reuses the memory of layers that it has done with.
+// Arena order during a batch: embeddings, dlayer_, layer 0 .. L-1, head. Backward releases layers
+// from the top, so its scratch reuses the memory of finished layers.
 #include "trainer/model/model.h"
 
 #include <algorithm>
@@ -29,16 +29,16 @@ const S* Model<S>::forward_only(const S* parameters, const Batch& batch) {
   return run(start(batch, nullptr), parameters, /*keep_layers=*/false);
 }
 
-// keep_layers false: each layer's memory is released before the next, so an evaluation needs that
-// of one.
+// keep_layers false: releases each layer's memory before the next layer, so an evaluation needs
+// only one layer's memory.
 template <class S>
 const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) {
   arena_.reset();
   const S* x = embed(pass, parameters);
   layers_.clear();
   layer_marks_.clear();
-  // Below the layers: it must outlive each of them. T rows, though a classifier's last layer has B:
-  // layer_backward lets the rows grow in place.
+  // Below the layers, because it must outlive each of them. It has T rows, although a classifier's
+  // last layer has B: layer_backward extends the rows in place.
   dlayer_ = arena_.take<S>(pass.batch.tokens() * config_.hidden_size);
   const bool classifies = config_.task == Task::kClassification;
   for (int i = 0; i < config_.layers; ++i) {
@@ -50,7 +50,7 @@ const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) 
       layer_marks_.push_back(mark);
       layers_.push_back(std::move(layer));
     } else {
-      // The layer's output lies in memory that is about to be released.
+      // Copy the layer's output out of memory that is about to be released.
       std::copy_n(x, layer.rows * config_.hidden_size, dlayer_);
       x = dlayer_;
       arena_.release(mark);
@@ -60,7 +60,7 @@ const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) 
   return head_.outputs;
 }
 
-// From the head down: dlayer_ is the gradient between two layers, in place.
+// From the head down. dlayer_ holds the gradient between two layers, updated in place.
 template <class S>
 double Model<S>::backward(const S* parameters, const Batch& batch, S weight, S* gradients,
                           const GradientsDone& done) {
@@ -70,7 +70,7 @@ double Model<S>::backward(const S* parameters, const Batch& batch, S weight, S* 
   const double loss = loss_sum<S>(config_, loss_, batch, head_.outputs, weight, doutputs);
   const S* dhead = head_backward<S>(pass, layout_, head_, parameters, doutputs, gradients);
   std::copy(dhead, dhead + layers_.back().rows * config_.hidden_size, dlayer_);
-  // The head is the last block; its gradients are complete. The layers report tensor by tensor.
+  // The head is the last block; its gradients are complete. Layers report tensor by tensor.
   done(layout_.blocks.back().begin);
   for (std::size_t i = layers_.size(); i-- > 0;) {
     layer_backward<S>(pass, layout_.layers[i], layers_[i], parameters, dlayer_, gradients, done);
@@ -81,8 +81,8 @@ double Model<S>::backward(const S* parameters, const Batch& batch, S weight, S* 
   return loss;
 }
 
-// x = dropout(norm(word + position + type)), [T, H]. The rows are summed in place in
-// embedding_normed_, which the norm turns into what its backward needs. DistilBERT has no types.
+// x = dropout(norm(word + position + type)), [T, H]. Sums the rows in embedding_normed_, in place;
+// the norm then turns them into what its backward needs. DistilBERT has no types.
 template <class S>
 const S* Model<S>::embed(const Pass& pass, const S* parameters) {
   const std::int64_t H = config_.hidden_size, T = pass.batch.tokens();
@@ -103,7 +103,7 @@ const S* Model<S>::embed(const Pass& pass, const S* parameters) {
       }
     }
     const std::int64_t at = first * H;
-    // No bias, no dropout before the norm and no residual branch.
+    // No bias, no dropout before the norm, no residual branch.
     const NormInput<S> input{nullptr,
                              nullptr,
                              S(1),
@@ -121,8 +121,8 @@ const S* Model<S>::embed(const Pass& pass, const S* parameters) {
   return output;
 }
 
-// Rows of the embeddings get their gradients on the calling thread, token by token: several tokens
-// of a batch share a row, and the order of its sum must not depend on the number of threads.
+// Computes gradients of embedding rows on the calling thread, token by token: tokens may share a
+// row, and the order of its sum must not depend on the number of threads.
 template <class S>
 void Model<S>::embed_backward(const Pass& pass, const S* parameters, const S* doutput,
                               S* gradients) {
@@ -130,7 +130,7 @@ void Model<S>::embed_backward(const Pass& pass, const S* parameters, const S* do
   const S scale = static_cast<S>(Dropout(config_.hidden_dropout).scale());
   S* d = arena_.take<S>(T * H);
   S* sums = arena_.take<S>(3 * H);
-  // The last third is the sum for a dense bias, which the embeddings do not have: it is not used.
+  // The last third would be for a dense bias, which embeddings do not have: ignore it.
   std::fill(sums, sums + 3 * H, S(0));
   sum_over_rows<S>(pass, T, 3 * H, sums, [&](std::int64_t first, std::int64_t count, S* partial) {
     const std::int64_t at = first * H;

@@ -1,8 +1,8 @@
 #pragma once
-// Model: an encoder with the head of its task, forward and backward on one batch.
-// Parameters and gradients are flat arrays of ParameterLayout. float runs, double checks gradients.
-// One thread calls; the pool does the work. No failures of its own: the batch's ids, types and
-// positions must be rows of the embeddings, and it must carry what the model's problem learns from.
+// Model: an encoder with its task's head, forward and backward on one batch. Parameters and
+// gradients are flat arrays of ParameterLayout. Training uses float; tests check gradients in
+// double. One thread calls; the pool does the work. The batch's ids, types and positions must be
+// valid rows of the embeddings, and it must have labels or targets for the model's problem.
 
 #include <cstdint>
 #include <functional>
@@ -21,19 +21,19 @@ class Model {
 
   const ParameterLayout& layout() const { return layout_; }
   const ModelConfig& config() const { return config_; }
-  // Of the layers' products from the next forward on. The head's stay float: they cost nothing.
+  // For the layers' products from the next forward on. The head stays in float32.
   void set_precision(Precision precision) { precision_ = precision; }
 
-  // Outputs, valid until the next call: [B, C] of a classifier; [T, 2], start and end of every
-  // token (padding, too), of a model that finds answers. dropout null: nothing is dropped.
+  // Outputs, valid until the next call: [B, C] for a classifier; [T, 2], each token's start and end
+  // logits (also for padding), for question answering. dropout null: no dropout.
   const S* forward(const S* parameters, const Batch& batch, const DropoutKey* dropout);
 
-  // The same bits as forward without dropout, in the memory of one layer; no backward can follow.
+  // Same bits as forward without dropout, with one layer's memory. backward cannot follow.
   const S* forward_only(const S* parameters, const Batch& batch);
 
-  // After forward on the same batch: the sum of its examples' losses, and the gradient of that sum
-  // times `weight` added to `gradients`. done is called as soon as further gradients are
-  // complete: of the head, of each layer tensor by tensor, of the embeddings (with offset 0).
+  // Call after forward on the same batch. Returns the sum of its examples' losses and adds the
+  // gradient of that sum times `weight` to `gradients`. Calls done whenever more gradients are
+  // complete: for the head, for each layer tensor by tensor, for the embeddings (offset 0).
   double backward(const S* parameters, const Batch& batch, S weight, S* gradients,
                   const GradientsDone& done);
 
@@ -52,12 +52,12 @@ class Model {
   DropoutKey dropout_;
   bool training_ = false;
 
-  // Of the last forward.
+  // From the last forward.
   S *embedding_normed_ = nullptr, *embedding_rstd_ = nullptr;  // [T, H], [T]
   std::uint8_t* embedding_mask_ = nullptr;                     // [T, H]
-  // [T, H], below the layers' memory: the gradient between layers; in forward_only their input.
+  // [T, H], below the layers' memory: the gradient between layers, or their input in forward_only.
   S* dlayer_ = nullptr;
-  std::vector<std::size_t> layer_marks_;  // of the arena, where each layer's memory begins
+  std::vector<std::size_t> layer_marks_;  // of the arena, at the beginning of each layer
   std::vector<LayerState<S>> layers_;
   HeadState<S> head_;
 };

@@ -1,5 +1,5 @@
-// The one place that knows the order of tensors and computes their offsets. Names come from the
-// family (files/model_family.h).
+// The only place that defines the order of tensors and their offsets. Names come from the family
+// (files/model_family.h).
 #include "trainer/model/parameters.h"
 
 #include <fmt/format.h>
@@ -21,13 +21,13 @@ std::int64_t aligned(std::int64_t offset) {
   return (offset + kAlign - 1) / kAlign * kAlign;
 }
 
-// Appends tensors to a layout, in the order of the calls. weight() decays, bias() and norm() do
-// not: transformers' Trainer leaves out the same ones.
+// Appends tensors to a layout in call order. weight() decays; bias() and norm() do not, as in
+// transformers' Trainer.
 class Builder {
  public:
   explicit Builder(ParameterLayout& layout) : layout_(layout) {}
 
-  // `align` false puts a tensor right behind the one before: query, key and value form one matrix.
+  // `align` false: directly after the previous tensor. Query, key and value form one matrix.
   std::int64_t add(const std::string& name, std::vector<std::int64_t> shape, bool decay,
                    InitialValue initial, bool align = true) {
     ParameterInfo info;
@@ -49,7 +49,7 @@ class Builder {
   std::int64_t bias(const std::string& name, std::int64_t size) {
     return add(name + ".bias", {size}, false, InitialValue::kZero);
   }
-  std::int64_t norm(const std::string& name, std::int64_t size) {  // the bias follows, aligned
+  std::int64_t norm(const std::string& name, std::int64_t size) {  // then its bias, aligned
     return add(name + ".weight", {size}, false, InitialValue::kOne);
   }
   void close_block() {
@@ -64,7 +64,7 @@ class Builder {
   ParameterLayout& layout_;
 };
 
-// H and I are the formulas' letters: hidden and intermediate size.
+// H and I are the hidden and intermediate size, as in formulas.
 LayerOffsets add_layer(Builder& build, const TensorNames& names, int number, std::int64_t H,
                        std::int64_t I) {
   const auto named = [&](std::string_view part) {
@@ -73,7 +73,7 @@ LayerOffsets add_layer(Builder& build, const TensorNames& names, int number, std
   LayerOffsets at{};
   const auto normal = InitialValue::kNormal;
   const auto zero = InitialValue::kZero;
-  // Three tensors by name, one matrix by place: the last two are not aligned on their own.
+  // Three named tensors, but one matrix in memory: so the last two are not aligned.
   at.qkv_weight = build.add(named(names.query) + ".weight", {H, H}, true, normal);
   build.add(named(names.key) + ".weight", {H, H}, true, normal, false);
   build.add(named(names.value) + ".weight", {H, H}, true, normal, false);
@@ -99,7 +99,7 @@ void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout
   if (classifies) {
     const ModelFamily& family = family_of(config);
     const std::string pool(family.tensors.pool);
-    // BERT's pooler comes with the pre-trained encoder, DistilBERT's pre_classifier does not.
+    // BERT's pooler is part of the pre-trained encoder; DistilBERT's pre_classifier is not.
     build.head = !family.pooler_is_of_encoder;
     layout.pool_weight = build.weight(pool, {H, H});
     layout.pool_bias = build.bias(pool, H);
@@ -160,7 +160,7 @@ std::int64_t parameter_count(const ParameterLayout& layout) {
 
 void initialise(const ParameterInfo& tensor, double range, std::uint64_t seed, float* parameters) {
   float* values = parameters + tensor.offset;
-  // The name and not the offset: a tensor keeps its numbers when others are added or left out.
+  // Use the name, not the offset: adding or removing tensors must not change other tensors.
   const std::uint64_t key = mix(seed ^ fnv(tensor.name.data(), tensor.name.size()));
   for (std::int64_t i = 0; i < tensor.count; ++i) {
     switch (tensor.initial) {
@@ -175,7 +175,7 @@ void initialise(const ParameterInfo& tensor, double range, std::uint64_t seed, f
         // + 0.5 keeps the logarithm finite: radius_u is never 0.
         const double radius_u = (static_cast<double>(bits >> 32) + 0.5) * 0x1p-32;
         const double angle_u = static_cast<double>(bits & 0xFFFFFFFF) * 0x1p-32;
-        // One number of each pair: the second one would make numbers depend on each other's index.
+        // Use one number of each pair, so that each number depends only on its own index.
         values[i] = static_cast<float>(range * std::sqrt(-2.0 * std::log(radius_u)) *
                                        std::cos(2.0 * std::numbers::pi * angle_u));
         break;
@@ -184,8 +184,8 @@ void initialise(const ParameterInfo& tensor, double range, std::uint64_t seed, f
   }
 }
 
-// As fnv(), but a float at a time: a quarter of the multiplications. The gaps between tensors count
-// too; they are 0 on every rank.
+// As fnv(), but by floats: a quarter of the multiplications. Includes the gaps between tensors,
+// which are 0 on every rank.
 std::uint64_t parameter_hash(const std::vector<float>& parameters) {
   std::uint64_t hash = 0xCBF29CE484222325;
   for (const float value : parameters) {

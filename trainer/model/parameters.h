@@ -1,8 +1,8 @@
 #pragma once
-// Where each tensor of a model lies in one flat array of parameters (gradients, moments), and its
-// name in a Hugging Face checkpoint. Tensors lie in the order of the forward pass, so that backward
-// completes the gradients from the end of the array to its beginning. The array is cut into blocks:
-// embeddings, layer 0 .. L-1, head.
+// The place of each tensor in the flat array of parameters (gradients, moments), and its name in a
+// Hugging Face checkpoint. Tensors are in the order of the forward pass, so backward completes
+// gradients from the end of the array to its beginning. Blocks of the array: embeddings, layer 0 ..
+// L-1, head.
 
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ struct ParameterInfo {
   std::int64_t count = 0;
   InitialValue initial = InitialValue::kNormal;
   bool decay = false;  // weight decay: not for biases and layer norms
-  bool head = false;   // belongs to the task: absent from a pre-trained encoder
+  bool head = false;   // belongs to the task, so a pre-trained encoder lacks it
 };
 
 struct LayerOffsets {
@@ -50,10 +50,10 @@ struct ParameterLayout {
 
 ParameterLayout layout_parameters(const ModelConfig& config);
 
-// Parameters without gaps: what the model card would say.
+// Parameters without gaps, as in a model card.
 std::int64_t parameter_count(const ParameterLayout& layout);
 
-// Fills one tensor: N(0, range), 0 or 1. The numbers depend on seed and the tensor's name only.
+// Fills one tensor with N(0, range), 0 or 1. Numbers depend only on seed and the tensor's name.
 void initialise(const ParameterInfo& tensor, double range, std::uint64_t seed, float* parameters);
 
 // FNV-1a with 64 bits, one float's bits at a time: equal on all ranks after every step.
