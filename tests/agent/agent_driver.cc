@@ -30,7 +30,7 @@ std::string read_some(int fd, int wait_ms) {
   return bytes;
 }
 
-// The fields of /proc/PID/stat after the name: state, parent, ...
+// Fields of /proc/PID/stat after the name: state, parent, ...
 std::pair<char, pid_t> state_and_parent(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::stringstream text;

@@ -1,6 +1,6 @@
 #pragma once
-// AgentDriver: plays the launcher for a real dtagent over a socket pair: blocking, one thread, with
-// heartbeats while it waits. Every wait has a deadline and fails the test when it passes.
+// AgentDriver: plays the launcher for a real dtagent over a socket pair. Blocking, one thread; it
+// sends heartbeats while it waits. Every wait has a deadline, after which the test fails.
 
 #include <sys/types.h>
 
@@ -21,19 +21,19 @@ namespace dtl {
 class AgentDriver {
  public:
   using Wait = std::chrono::milliseconds;
-  static constexpr Wait kPatience{20000};  // far beyond what anything here takes
+  static constexpr Wait kPatience{20000};  // much longer than any wait here takes
 
   AgentDriver();   // starts dtagent, reads its greeting, sends Welcome, waits for Hello
   ~AgentDriver();  // kills the agent if it still runs; its guard then cleans up
 
   pid_t keeper() const { return pid_; }
-  pid_t agent() const;  // below it
+  pid_t agent() const;  // the agent is a child of the keeper
   const NodeFacts& facts() const { return facts_; }
 
   void send(const Message& message);
   // Sends a Start for one rank that runs a shell script; cpus may be empty.
   void start_script(std::uint32_t rank, const std::string& script);
-  // Waits for the next message of a type; others (Output included) are kept.
+  // Waits for the next message of a type; keeps others (Output included).
   template <class M>
   M expect() {
     const bool came = pump([this] { return find<M>().has_value(); }, kPatience);
@@ -48,13 +48,13 @@ class AgentDriver {
   std::string expect_output(std::uint32_t rank, const std::string& text,
                             Stream stream = Stream::kStdout);
   std::string output(std::uint32_t rank, Stream stream = Stream::kStdout) const;
-  // Finish, Finished, exit; returns the agent's exit status (128+n for a signal).
+  // Sends Finish and reads until the agent exits. Returns its exit status (128+n for a signal).
   int finish();
   int await_exit(Wait patience = kPatience);
-  // The launcher dies: both directions of the line close at once.
+  // Acts as a launcher that dies: closes both directions at once.
   void hang_up() { line_.reset(); }
   void set_heartbeats(bool on) { heartbeats_ = on; }
-  // Reads messages until done() or the time is over; true when done() holds.
+  // Reads messages until done() or the timeout; returns done().
   bool pump(const std::function<bool()>& done, Wait patience);
 
  private:
@@ -92,7 +92,7 @@ RankSpec script_rank(std::uint32_t rank, const std::string& script);
 
 // Processes by pid, as /proc sees them.
 bool is_alive(pid_t pid);  // zombies are not
-// Waits for the processes to be gone; returns how many are still alive when the time is over.
+// Waits until the processes are gone; returns how many are alive at the timeout.
 std::size_t await_gone(const std::vector<pid_t>& pids, std::chrono::milliseconds patience);
 
 }  // namespace dtl

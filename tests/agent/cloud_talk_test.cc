@@ -20,7 +20,7 @@ std::string header(const MetadataRequest& request, const std::string& name) {
   return "";
 }
 
-// A round of AWS with a token, which is asked for when there is none.
+// One AWS round. It asks for a token first if there is none.
 std::optional<MetadataRequest> ask_aws(CloudTalk& talk) {
   MetadataRequest request = talk.begin();
   if (request.method != "PUT") return request;

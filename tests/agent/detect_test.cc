@@ -49,7 +49,7 @@ TEST(Detect, AllowsNoCpuOutsideTheAffinity) {
   ::sched_setaffinity(0, sizeof before, &before);
 }
 
-// "package.numa c1/c2/c3 CPUs" of each core.
+// "package.numa c1/c2/c3 CPUs" for each core.
 std::vector<std::string> cores_of(const NodeTopology& topology) {
   std::vector<std::string> texts;
   for (const Core& core : topology.cores) {

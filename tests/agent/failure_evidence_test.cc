@@ -19,7 +19,7 @@ TEST(FailureEvidence, BlamesMemoryOnlyForARankThatIsLargeOnItsNode) {
   EXPECT_FALSE(is_large_on_node(0, 24 * kGib));
 }
 
-// Process numbers are used again, and an agent that was killed leaves its files.
+// The kernel reuses pids, and a killed agent leaves its files.
 TEST(FailureEvidence, TakesNothingFromAKilledAgentOfTheSameNumber) {
   const std::string grace = "DTLAUNCH_GRACE_FILE=", error = "TORCHELASTIC_ERROR_FILE=";
   const auto path_of = [](const std::vector<std::string>& variables, const std::string& name) {

@@ -1,5 +1,5 @@
-// Who ends whom: nothing is left, whoever of launcher, agent and guard goes first. Processes are
-// counted by the pids that they wrote down, and the count is first shown to be above zero.
+// Processes that outlive others: nothing is left, whichever of launcher, agent and guard dies
+// first. Ranks write down their processes' pids; tests first check that these are alive.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -15,8 +15,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A rank with a plain child, a child in a session of its own, and a grandchild below that whose
-// parent has gone; all ignore SIGTERM when `stubborn`. It prints their pids on one line.
+// A rank with a plain child, a child in its own session, and a grandchild below that whose parent
+// has exited; if `stubborn`, all ignore SIGTERM. It prints their pids on one line.
 std::string family(bool stubborn) {
   const std::string trap = stubborn ? "trap '' TERM; " : "";
   return trap +
@@ -32,7 +32,7 @@ std::vector<pid_t> pids_in(const std::string& line) {
   return pids;
 }
 
-// Starts two such ranks; returns every pid: four of each, and the guard's.
+// Starts two such ranks. Returns all pids: four per rank, and the guard's.
 std::vector<pid_t> start_families(AgentDriver& agent, bool stubborn) {
   std::vector<pid_t> pids;
   for (const std::uint32_t rank : {0u, 1u}) {
@@ -51,7 +51,7 @@ std::vector<pid_t> start_families(AgentDriver& agent, bool stubborn) {
 pid_t guard_of(const AgentDriver& agent) {
   const auto children = children_of(agent.agent());
   EXPECT_EQ(children.size(), 1u);
-  // Forked, it is still called dtagent until it has executed dtguard.
+  // After fork() it is still called dtagent until it executes dtguard.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   while (process_name(children.at(0)) != "dtguard" && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(milliseconds(1));
@@ -167,7 +167,7 @@ TEST(Lifetime, WhatARankLeavesBehindEndsWithItAndSparesTheOthers) {
   AgentDriver agent;
   agent.start_script(0, family(false));
   const auto others = pids_in(agent.expect_output(0, "\n"));
-  // Both are what they will be: one that is about to run sleep has no environment to be known by.
+  // Wait for both: before exec, the process that becomes sleep lacks the environment variable.
   agent.start_script(1,
                      "setsid sleep 1000 & a=$!; sleep 1000 & b=$!; for p in $a $b; do "
                      "until read name </proc/$p/comm && [ $name = sleep ]; do :; done; done; "
@@ -202,14 +202,13 @@ TEST(Lifetime, ATerminatedAgentEndsItsRanks) {
 TEST(Lifetime, GarbageEndsTheConversationAndTheRanks) {
   AgentDriver agent;
   const auto pids = start_families(agent, false);
-  agent.send(Hello{});  // only agents send this
+  agent.send(Hello{});  // wrong direction: only agents send Hello
   EXPECT_EQ(agent.await_exit(), 69);
   EXPECT_EQ(await_gone(pids, milliseconds(0)), 0u);
 }
 
 TEST(Lifetime, SilenceEndsEverythingAfterTheLeases) {
-  // Both at once, because leases are long: a silent launcher for one, a stopped agent for the
-  // other.
+  // Both in one test, because leases are long: one launcher is silent, one agent is stopped.
   AgentDriver deaf, stopped;
   const auto pids = start_families(deaf, false);
   const auto guarded = start_families(stopped, true);

@@ -88,7 +88,7 @@ TEST_F(LogFollowerTest, GoesOnFromAPlaceAlsoBeyondARotation) {
   LogFollower behind(folder_);
   ASSERT_TRUE(behind.go_on_from(place)) << "in the older file";
   EXPECT_EQ(sent(behind), "cdefg");
-  place.offset = 5;  // who has read on over the rotation has counted so
+  place.offset = 5;  // a place read past the rotation counts like this
   LogFollower beyond(folder_);
   ASSERT_TRUE(beyond.go_on_from(place));
   EXPECT_EQ(sent(beyond), "fg");
@@ -110,7 +110,7 @@ TEST_F(LogFollowerTest, SaysWhenAPlaceIsNoMoreAndSendsWhatThereIs) {
   EXPECT_EQ(sent(follower), "defghi");
 }
 
-// Their times of birth are the same for the most part, and their inodes next to each other.
+// These files mostly have equal birth times and adjacent inodes.
 TEST_F(LogFollowerTest, TellsFilesOfOneMomentApart) {
   std::map<ino_t, std::string> files;
   for (int i = 0; i < 200; ++i) {

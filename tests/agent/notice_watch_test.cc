@@ -17,14 +17,14 @@
 #include "base/limits.h"
 #include "wire/task_group.h"
 
-// The watch over real sockets, with services of our own on loopback.
+// The watch over real sockets, with fake services on loopback.
 
 namespace dtl::notice_watch_test {
 namespace {
 
 using namespace std::chrono_literals;
 
-// A service: its answer to each request, whose bytes it is given; empty: none, ever.
+// A service: maps each request's bytes to an answer; an empty answer means never.
 class Service {
  public:
   using Answer = std::function<std::string(const std::string& request)>;
@@ -92,13 +92,13 @@ std::string http(const std::string& status, const std::string& body,
          "\r\n\r\n" + body;
 }
 
-// As each cloud's, from the second look at its notice on.
+// Answers like each cloud; the notice appears at the second look.
 std::string as_aws(const std::string& request, std::atomic<int>& looks) {
   if (request.starts_with("PUT /latest/api/token ")) return http("200 OK", "token");
   if (!request.starts_with("GET /latest/meta-data/spot/")) return http("404 Not Found", "");
   if (request.find("metadata-token: token\r\n") == request.npos) return http("401 No", "");
   if (looks++ == 0) return http("404 Not Found", "");
-  if (looks == 2) return http("401 No", "");  // run out: another is had at once
+  if (looks == 2) return http("401 No", "");  // expired: the watch fetches a new one at once
   return http("200 OK", R"({"action": "stop", "time": "x"})");
 }
 
@@ -144,7 +144,7 @@ TEST(NoticeWatch, FindsOutWhichCloudItIsAndHearsItsNotice) {
   for (const Heard& each : heard) EXPECT_EQ(each.said, "");
 }
 
-// Neither holds up what else the agent does, and the user hears once that no notice will come.
+// Such services do not delay the agent, and the user learns once that no notice will come.
 TEST(NoticeWatch, AServiceThatHangsOrIsAbsentOrIsNoneCostsNothing) {
   Service hangs([](const std::string&) { return std::string(); });
   Service noise([](const std::string&) { return std::string("220 mail ready\r\n"); });

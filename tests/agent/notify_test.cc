@@ -10,7 +10,7 @@
 namespace dtl::notify_test {
 namespace {
 
-// A service manager's end, bound to a path or, with '@', to an abstract name.
+// A service manager's socket, at a path or, with '@', an abstract name.
 Fd manager(const std::string& path) {
   Fd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_un address{};

@@ -1,6 +1,6 @@
-// Golden tables: what each way of pinning gives on machines that are not here, from hwloc's
-// synthetic and XML descriptions of them, through the detection and the plan. The tables are
-// tests/data/pin_tables.txt; a change of them is a change of what users get.
+// Golden tables: the result of each way of pinning on machines that hwloc simulates from synthetic
+// and XML descriptions, through detection and plan. They are in tests/data/pin_tables.txt; a change
+// there is a change for users.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -21,12 +21,12 @@ namespace {
 
 struct Machine {
   std::string name;
-  std::string description;   // for hwloc; FILE.xml: of tests/data
+  std::string description;   // for hwloc; FILE.xml: in tests/data
   std::string allowed = {};  // empty: all CPUs
   double quota = 0;
 };
 
-// "0,16,1,17,...": siblings `cores` apart, as Linux numbers them on most servers.
+// "0,16,1,17,...": CPU numbers of siblings differ by `cores`, as on most servers.
 std::string apart(int cores, int threads = 2) {
   std::string list;
   for (int core = 0; core < cores; ++core) {

@@ -26,7 +26,7 @@ class FileFault : public ::testing::Test {
   }
   ~FileFault() override { std::filesystem::remove_all(folder_); }
 
-  // Of a new program with these bytes.
+  // The fault of a new program with these bytes.
   ProgramFault of(const std::string& bytes) { return find_program_fault(write("program", bytes)); }
 
   std::string write(const std::string& name, const std::string& bytes) {

@@ -89,7 +89,7 @@ TEST_F(RankFiles, ThatCannotBeWrittenAreToldOnce) {
   EXPECT_TRUE(file.write("x", 61s).has_value());
 }
 
-// Whoever owns the folder above may rename what lies in it, and put a link in its place.
+// The owner of the parent folder may rename this folder and put a link in its place.
 TEST_F(RankFiles, GoToTheFolderThatWasOpenedWhateverTakesItsPlace) {
   RankFile file(*kept_, "rank", open_);
   EXPECT_EQ(file.write("one\n", 0ms), std::nullopt);

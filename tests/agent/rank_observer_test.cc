@@ -23,7 +23,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// A page as a communicator would make it, in this process.
+// A page as a communicator makes it, in this process.
 class Page {
  public:
   explicit Page(std::uint64_t number, int seals = F_SEAL_SHRINK)
@@ -48,7 +48,7 @@ class Page {
   StatePage* page_ = nullptr;
 };
 
-// Of this process.
+// Observes this process.
 class RankObserverTest : public testing::Test {
  protected:
   RankReport report() { return observer_.report(3, scan_processes(), {}, now_ += 1s); }
@@ -68,7 +68,7 @@ TEST_F(RankObserverTest, TellsWhatCommunicatorsWaitForAndHowOften) {
   const RankReport told = report();
   EXPECT_EQ(told.rank, 3U);
   ASSERT_THAT(told.comms, SizeIs(2));
-  const CommState& state = told.comms[0];  // in the order of their making
+  const CommState& state = told.comms[0];  // in the order of creation
   EXPECT_EQ(state.id, 77U);
   EXPECT_EQ(state.rank, 1U);
   EXPECT_EQ(state.world, 4U);
@@ -95,7 +95,7 @@ TEST_F(RankObserverTest, DoesNotLookIntoAPageThatMayBeShortened) {
   EXPECT_THAT(report().comms, IsEmpty());
 }
 
-// What a child is seen to do since a first report, once it is that or 20 s have passed.
+// The activity since the first report, once it equals `wanted` or after 20 s.
 Activity seen(pid_t child, Activity wanted) {
   RankObserver observer(child);
   std::chrono::milliseconds now{5000};
@@ -108,7 +108,7 @@ Activity seen(pid_t child, Activity wanted) {
   }
 }
 
-// Computes on the first core that it may use.
+// Computes on the first core of the mask.
 [[noreturn]] void compute_on_one_core() {
   cpu_set_t first;
   CPU_ZERO(&first);
@@ -121,7 +121,7 @@ Activity seen(pid_t child, Activity wanted) {
   for (volatile unsigned turns = 0;;) turns = turns + 1;
 }
 
-// On one core with others, of which it gets next to nothing: most of what it waits is counted a
+// Shares one core with others and gets almost none of it. Most of its waiting time is counted a
 // second late.
 TEST(RankObserver, WhoWaitsForACoreDoesNotSleep) {
   if (::access("/proc/self/schedstat", R_OK) != 0) GTEST_SKIP() << "the kernel does not tell";
@@ -132,7 +132,7 @@ TEST(RankObserver, WhoWaitsForACoreDoesNotSleep) {
     ::setsid();
     const sched_param none{};
     if (yields && ::sched_setscheduler(0, SCHED_IDLE, &none) != 0) _exit(1);
-    // A session is a group of its own, with a share of its own, where the kernel makes such.
+    // Where the kernel has autogroups, each session has its own share of the CPU.
     if (yields) std::ofstream("/proc/self/autogroup") << 19;
     compute_on_one_core();
   }
@@ -140,7 +140,7 @@ TEST(RankObserver, WhoWaitsForACoreDoesNotSleep) {
   RankObserver observer(children.back());
   observer.report(0, scan_processes(), {}, 5s);
   for (std::chrono::milliseconds now{5500}; now <= 8s; now += 500ms) {
-    std::this_thread::sleep_for(500ms);  // what is judged
+    std::this_thread::sleep_for(500ms);  // the time span that it judges
     EXPECT_EQ(observer.report(0, scan_processes(), {}, now).activity, Activity::kComputes);
   }
   for (const pid_t child : children) {

@@ -1,4 +1,4 @@
-// What a rank finds when it starts, and what the agent says about it. Real processes.
+// The environment of a starting rank, and what the agent reports about it. Real processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -197,7 +197,7 @@ TEST(Rank, InheritsTheSecretAndNoOtherDescriptor) {
   AgentDriver agent;
   agent.start_script(0, "cat <&3; echo; exec ls /proc/self/fd");
   agent.expect<Exited>();
-  // ls opens the folder that it lists as the next free descriptor.
+  // ls opens the folder that it lists with the next free descriptor.
   EXPECT_EQ(kSecretFd, 3);
   EXPECT_EQ(agent.output(0), std::string(32, 's') + "\n0\n1\n2\n3\n4\n");
 }
@@ -232,7 +232,7 @@ TEST(Rank, ReadsStandardInputOnlyWhenItWantsTo) {
   EXPECT_EQ(agent.finish(), 0);
 }
 
-// What it has not read is whoever's that started dtlaunch.
+// Unread input belongs to the process that started dtlaunch.
 TEST(Rank, TellsHowMuchOfItsInputItHasRead) {
   const auto read_by = [](const std::string& script, bool end) {
     AgentDriver agent;
@@ -288,7 +288,7 @@ TEST(Rank, LeavesNoDescriptorInTheAgent) {
   const std::size_t guard_before = open_descriptors(children_of(agent.agent()).at(0));
   for (std::uint32_t rank = 1; rank <= 40; ++rank) agent.start_script(rank, "true");
   for (int i = 1; i <= 40; ++i) agent.expect<Exited>();
-  // Both read files of /proc meanwhile, so one look at either count may see one too many.
+  // Both read files of /proc during this, so either count may include one extra descriptor.
   const pid_t guard = children_of(agent.agent()).at(0);
   EXPECT_TRUE(agent.pump([&] { return open_descriptors(agent.agent()) <= before; },
                          AgentDriver::kPatience));

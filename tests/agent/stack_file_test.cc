@@ -1,4 +1,4 @@
-// What ranks do is asked before they are ended, with the real agent.
+// The real agent asks ranks for their stacks before it ends them.
 #include "agent/job/stack_file.h"
 
 #include <gmock/gmock.h>
@@ -16,13 +16,13 @@ using ::testing::MatchesRegex;
 
 constexpr const char* kBegin = "echo ready; while :; do sleep 0.02; done";
 
-// A rank that tells `text` when it is asked, or whatever else the handler does.
+// A rank that writes `text` when asked, or does what `handler` does.
 std::string teller(const std::string& handler, const std::string& pid = "$$") {
   return "trap '" + handler + "' " + std::to_string(kAskSignal) + "; echo " + pid +
          " > $DTLAUNCH_STACK_FILE; " + kBegin;
 }
 
-// The answers of these ranks; each then ends by SIGTERM, and by nothing that asked it.
+// The answers of these ranks. Then each must end by SIGTERM only.
 std::map<std::uint32_t, Stack> ask(const std::vector<std::string>& scripts) {
   AgentDriver agent;
   std::uint32_t rank = 0;

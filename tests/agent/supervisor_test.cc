@@ -9,7 +9,7 @@
 namespace dtl::supervisor_test {
 namespace {
 
-// Drives the machine by hand; time is a plain number of milliseconds.
+// Drives the state machine by hand; time is a number of milliseconds.
 struct Bench {
   Supervisor supervisor;
   BootTime at{100000};
@@ -49,7 +49,7 @@ const M* sent(const std::vector<Effect>& effects) {
   return nullptr;
 }
 
-// A guard that starts or ends many ranks does not answer meanwhile.
+// A guard does not answer while it starts or ends many ranks.
 TEST(Supervisor, IsAsPatientWithAGuardAsItHasRanks) {
   Bench bench;
   bench.start(0);
@@ -174,7 +174,7 @@ TEST(Supervisor, FinishKillsAnswersAndExits) {
   bench.feed(Bench::report(GuardNews::kExited));
   GuardReport clean = Bench::report(GuardNews::kClean);
   clean.killed = 3;
-  EXPECT_EQ(sent<Finished>(bench.feed(clean)), nullptr);  // rank 0's output is still coming
+  EXPECT_EQ(sent<Finished>(bench.feed(clean)), nullptr);  // rank 0's output is incomplete
   const auto last = bench.feed(OutputEnded{0});
   ASSERT_NE(sent<Finished>(last), nullptr);
   EXPECT_EQ(sent<Finished>(last)->killed, 3u);
@@ -221,7 +221,7 @@ TEST(Supervisor, AStoppedLauncherKeepsItsRanksBeyondTheLease) {
   const auto going_on = bench.feed(Signal{SIGCONT});
   ASSERT_NE(find<PassSignal>(going_on), nullptr);
   EXPECT_EQ(find<PassSignal>(going_on)->signal, SIGCONT);
-  bench.at += BootTime(kLease);  // which counts again
+  bench.at += BootTime(kLease);  // the lease runs again
   EXPECT_NE(find<SignalRanks>(bench.feed(TimePassed{})), nullptr);
 }
 
@@ -266,11 +266,11 @@ TEST(Supervisor, EndsTheRanksWhenItsKeeperIsGone) {
   ASSERT_NE(sent<Trouble>(effects), nullptr);
   EXPECT_EQ(sent<Trouble>(effects)->text, "its job-keeper (process 4711) was killed");
   EXPECT_NE(find<SignalRanks>(effects), nullptr);
-  EXPECT_EQ(sent<Trouble>(bench.feed(KeeperGone{4711})), nullptr);  // once
+  EXPECT_EQ(sent<Trouble>(bench.feed(KeeperGone{4711})), nullptr);  // reported only once
 }
 
 TEST(Supervisor, NeverWaitsWithoutAnEnd) {
-  // Whatever state an event finds, some time is due until the agent has exited.
+  // In every state, after every event, a timer must run until the agent exits.
   for (const Event& event :
        {Event(Stop{}), Event(Kill{}), Event(Finish{}), Event(LauncherGone{})}) {
     Bench bench;
@@ -279,7 +279,7 @@ TEST(Supervisor, NeverWaitsWithoutAnEnd) {
     if (bench.supervisor.state == AgentState::kStopping) {
       EXPECT_LT(due(bench.supervisor), BootTime::max());
     } else {
-      EXPECT_EQ(bench.supervisor.state, AgentState::kKilling);  // the guard answers within 10 s
+      EXPECT_EQ(bench.supervisor.state, AgentState::kKilling);  // the guard has 10 s to answer
     }
   }
 }

@@ -14,7 +14,7 @@
 namespace dtl::tcp_connections_test {
 namespace {
 
-// A connection of this process to itself, over an address of the machine.
+// A connection of this process to itself, over one of the machine's addresses.
 struct Pair {
   Fd listener, near, far;
 
@@ -35,7 +35,7 @@ struct Pair {
   }
 };
 
-// In host order; loopback where there is no other.
+// In host byte order; loopback if there is no other address.
 in_addr_t own_address() {
   ifaddrs* all = nullptr;
   in_addr_t found = INADDR_LOOPBACK;

@@ -9,7 +9,7 @@
 namespace dtl::cgroup_test {
 namespace {
 
-// A machine's /proc and /sys in a folder of its own.
+// A fake machine's /proc and /sys in its own folder.
 class FakeMachine {
  public:
   FakeMachine() {
@@ -69,7 +69,7 @@ TEST(Cgroup, FindsTheGroupInsideAContainersMount) {
   EXPECT_DOUBLE_EQ(machine.limits().quota_cpus, 2.0);
 }
 
-// As where the folder of a hierarchy is a mount of one of its groups.
+// As when the folder of a hierarchy is also the mount point of one of its groups.
 TEST(Cgroup, SeesTheLastOfSeveralMountsOnOneFolder) {
   FakeMachine machine;
   machine.write("/proc/self/mountinfo",

@@ -80,8 +80,7 @@ TEST(CompletionScript, RunsTheProgramAndLeavesNothingOfItsTemplateBehind) {
   }
 }
 
-// The words of the line, of which the last one is completed: "files BEFORE", then the words
-// offered.
+// Completes the last of these words. Returns "files BEFORE", then the offered words.
 std::vector<std::string> offered(const std::vector<std::string>& words) {
   const FindWords find = [](Fill fill, const std::string& hostfile) {
     using Found = std::vector<std::pair<std::string, std::string>>;
@@ -98,7 +97,7 @@ std::vector<std::string> offered(const std::vector<std::string>& words) {
 TEST(CompletionAnswer, HasTheOptionsThatBeginAsTyped) {
   EXPECT_THAT(offered({"--h"}),
               ElementsAre("--host_file\tit's where", "--how\tways", "--hosts\tnames"));
-  EXPECT_THAT(offered({"--quiet", "-"}), SizeIs(5));  // not the one that is only understood
+  EXPECT_THAT(offered({"--quiet", "-"}), SizeIs(5));  // hidden aliases are not offered
 }
 
 TEST(CompletionAnswer, SpellsOptionsAsTypedWhereNoneBeginsSo) {

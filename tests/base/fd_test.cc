@@ -10,7 +10,7 @@
 namespace dtl::fd_test {
 namespace {
 
-// What a full pipe holds is read, and written goes on.
+// Reads whatever a full pipe holds and continues writing.
 std::string pass_through(GatheredWrite& write, const Pipe& pipe) {
   set_nonblocking(pipe.write_end.get());
   set_nonblocking(pipe.read_end.get());

@@ -96,7 +96,7 @@ TEST(ProcessId, SurvivesItsText) {
   EXPECT_FALSE(parse_process_id("1:2"));
 }
 
-// Whatever the umask is.
+// Makes the folder open to all, whatever the umask is.
 void make_open_folder(const std::string& path) {
   ASSERT_EQ(::mkdir(path.c_str(), 0755), 0);
   ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
@@ -113,7 +113,7 @@ TEST_F(Records, PrivateFoldersAreRefusedWhenOthersCanEnter) {
   EXPECT_TRUE(is_private_folder(folder_ + "/a/b"));
 }
 
-// The environment as a login has it, put back at the end.
+// Sets the environment of a login, and restores it at the end.
 class Surrounded {
  public:
   Surrounded(const char* name, const std::string& value) : name_(name) {
@@ -167,7 +167,7 @@ TEST_F(Records, HaveASocketForTheConnectionsAndForEachJobOfAScheduler) {
     std::ofstream(own + holder_socket(job)) << "";
   }
   std::ofstream(own + kServiceSocket) << "";
-  const std::vector<std::string> all = holder_sockets();  // those of other places as well
+  const std::vector<std::string> all = holder_sockets();  // of other places too
   EXPECT_EQ(std::count(all.begin(), all.end(), own + "up.socket"), 1);
   EXPECT_EQ(std::count(all.begin(), all.end(), own + "up-4711.socket"), 1);
   EXPECT_EQ(std::count(all.begin(), all.end(), own + kServiceSocket), 0);
@@ -216,7 +216,7 @@ TEST_F(Records, OfAJobAreDeadWhenOneOfItsProcessesWasKilledAndNoneRuns) {
     return made;
   };
   const ProcessId alive = identify(::getpid());
-  ProcessId elsewhere = ended;  // of another boot, or another container that shares the folder
+  ProcessId elsewhere = ended;  // from another boot, or another container with the same folder
   elsewhere.space = "another";
   EXPECT_EQ(dead_jobs({}), std::set<std::string>());
   EXPECT_EQ(dead_jobs({file("a", ended), file("b", alive), file("c", elsewhere)}),

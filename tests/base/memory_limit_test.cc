@@ -19,7 +19,7 @@ TEST(MemoryLimit, IsNamedWhereThereIsOne) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
   rlimit soft = before;
-  soft.rlim_cur = std::min<rlim_t>(before.rlim_max, rlim_t{1} << 46);  // nobody gets so far
+  soft.rlim_cur = std::min<rlim_t>(before.rlim_max, rlim_t{1} << 46);  // more than any test uses
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &soft), 0);
   const auto memory = resource_error(std::bad_alloc());
   const auto thread =

@@ -68,7 +68,7 @@ TEST_F(NewFileTest, TakesThePlaceOfAnotherOnlyWhenItIsKept) {
 
 TEST_F(NewFileTest, LeavesTheUsersOwnFilesAlone) {
   put("report.tmp", "mine");
-  put("report.0123456789abcdef.tmp", "mine, too");  // and just written
+  put("report.0123456789abcdef.tmp", "mine, too");  // written just now
   write_file_atomically(path("report"), "new");
   EXPECT_EQ(text_of("report.tmp"), "mine");
   EXPECT_EQ(text_of("report.0123456789abcdef.tmp"), "mine, too");
@@ -83,7 +83,7 @@ TEST_F(NewFileTest, RemovesWhatAKilledProcessLeft) {
   EXPECT_FALSE(fs::exists(path("report.0123456789abcdef.tmp")));
   EXPECT_TRUE(fs::exists(path("report.0123456789abcdef.tmp.txt")));
   EXPECT_EQ(files(), 2);
-  // Whoever still writes holds a lock, however long ago it began.
+  // A process that still writes holds a lock, however long ago it began.
   for (const auto& entry : fs::directory_iterator(folder_)) {
     ASSERT_EQ(::utime(entry.path().c_str(), &long_ago), 0);
   }
@@ -117,7 +117,7 @@ TEST_F(NewFileTest, WritesToDevicesAndPipesAndReplacesNone) {
   check_new_file("/dev/null");
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_THAT(refusal(path("pipe")), HasSubstr("cannot write"));  // nobody reads
+  EXPECT_THAT(refusal(path("pipe")), HasSubstr("cannot write"));  // the pipe has no reader
   const Fd reader(::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK));
   check_new_file(path("pipe"));
   write_file_atomically(path("pipe"), "text");

@@ -1,4 +1,4 @@
-// Tables of options: words, spellings, values, and what follows from a row.
+// Option tables: arguments, spellings, values, and the effects of each row.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -165,7 +165,7 @@ TEST(Options, TakeLettersAsGetoptDoes) {
   EXPECT_EQ(words.options[0].value, "5");
   EXPECT_EQ(words.options[2].value, "x");
   EXPECT_EQ(words.options[3].option->names.back(), "--loud");
-  EXPECT_THAT(refusal({"--r", "1"}, getopt), HasSubstr("--r: unknown option"));  // which of two?
+  EXPECT_THAT(refusal({"--r", "1"}, getopt), HasSubstr("--r: unknown option"));  // ambiguous
   EXPECT_THAT(refusal({"-vq"}, getopt), HasSubstr("-q: unknown option"));
 }
 

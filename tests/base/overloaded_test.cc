@@ -14,7 +14,7 @@ struct Stop {};
 struct Kill {};
 struct Finish {};
 
-// Whether std::visit with these functions compiles, for every alternative of these.
+// Whether std::visit compiles with these functions for every one of these alternatives.
 template <class Functions, class... Alternatives>
 constexpr bool kTakes = (std::is_invocable_v<Functions, const Alternatives&> && ...);
 
@@ -23,7 +23,7 @@ const Overloaded whole{[](const Stop&) { return std::string("stop"); },
 using Whole = decltype(whole);
 static_assert(kTakes<Whole, Stop, Kill, Finish>);
 
-// A forgotten alternative: by name, and in the list of those that are all alike.
+// An alternative is missing: as a single function, and in a list of alternatives.
 const Overloaded without_stop{[](const OneOf<Kill, Finish> auto&) {}};
 static_assert(kTakes<decltype(without_stop), Kill, Finish>);
 static_assert(!kTakes<decltype(without_stop), Stop, Kill, Finish>);
@@ -31,7 +31,7 @@ static_assert(!kTakes<decltype(without_stop), Stop, Kill, Finish>);
 const Overloaded without_finish{[](const Stop&) {}, [](const OneOf<Kill> auto&) {}};
 static_assert(!kTakes<decltype(without_finish), Stop, Kill, Finish>);
 
-// What converts to an alternative is none.
+// Only the exact type counts as an alternative, not one that converts to it.
 static_assert(OneOf<Kill, Stop, Kill>);
 static_assert(!OneOf<int, long, short>);
 static_assert(!OneOf<const Kill, Stop, Kill>);

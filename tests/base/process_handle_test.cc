@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr unsigned kFail = SECCOMP_RET_ERRNO | ENOSYS;
 
-// For this process from here on, as a kernel that knows no pidfds. False where that is forbidden.
+// Makes pidfd calls fail in this process, as on an old kernel. False if that is not permitted.
 bool refuse_pidfds() {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -48,8 +48,8 @@ bool is_readable_within(const Fd& fd, int patience_ms) {
   return ::poll(&waited, 1, patience_ms) > 0;
 }
 
-// With 0 where everything holds; else the number of what does not. In a process of its own, that
-// may be without pidfds.
+// Returns 0, or the number of the failed check. Runs in a child process, which may be without
+// pidfds.
 int look_at_a_child() {
   const pid_t child = start_child();
   const ProcessHandle handle(child), same(identify(child));
@@ -59,7 +59,7 @@ int look_at_a_child() {
   if (!handle.signal(0) || !handle.signal(SIGTERM)) return 3;
   if (!handle.ends_within(20s) || !same.ends_within(0ms)) return 4;
   if (!is_readable_within(end, 20'000)) return 5;
-  if (ProcessHandle(identify(child)).valid()) return 6;  // a zombie has ended
+  if (ProcessHandle(identify(child)).valid()) return 6;  // a zombie counts as ended
   int status = 0;
   if (::waitpid(child, &status, 0) != child || !WIFSIGNALED(status)) return 7;
   if (handle.signal(SIGTERM) || !handle.ends_within(0ms)) return 8;

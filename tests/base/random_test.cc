@@ -13,7 +13,7 @@ TEST(Random, FillsEveryByteAskedFor) {
   std::set<std::string> seen;
   for (int i = 0; i < 100; ++i) seen.insert(random_bytes(16, "test"));
   EXPECT_EQ(seen.size(), 100u);
-  // A byte that is never filled stays 0: of 4096 bytes, 100 zeros would be far beyond chance.
+  // An unfilled byte stays 0. Of 4096 random bytes, 100 zeros are far beyond chance.
   const std::string many = random_bytes(4096, "test");
   EXPECT_LT(std::count(many.begin(), many.end(), '\0'), 100);
 }

@@ -5,7 +5,7 @@
 namespace dtl::sha256_test {
 namespace {
 
-// FIPS 180-4's own example, and the digest of nothing.
+// The example of FIPS 180-4, and the digest of the empty message.
 TEST(Sha256, IsThatOfTheStandard) {
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");

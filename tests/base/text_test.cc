@@ -19,7 +19,7 @@ TEST(ParseInteger, TakesWholeNumbersInRangeOnly) {
 TEST(Nearest, FindsATypoAndRefusesAStranger) {
   const std::vector<std::string> known = {"hostfile", "timeout", "report"};
   EXPECT_EQ(nearest("hostfiel", known), "hostfile");
-  // Two letters that changed places are one mistake, so a short word may have them.
+  // Two swapped letters are one mistake, which even a short word may have.
   EXPECT_EQ(nearest("hlep", std::vector<std::string>{"help"}), "help");
   EXPECT_EQ(nearest("hxyp", std::vector<std::string>{"help"}), "");
   EXPECT_EQ(nearest("xyz", known), "");
@@ -41,7 +41,7 @@ TEST(FindInvalidUtf8, AcceptsEveryLength) {
 
 TEST(FindInvalidUtf8, PointsAtTheFirstByteThatIsNone) {
   EXPECT_EQ(find_invalid_utf8("ab\xff"), 2u);
-  EXPECT_EQ(find_invalid_utf8("a\xc3"), 1u);             // cut off
+  EXPECT_EQ(find_invalid_utf8("a\xc3"), 1u);             // truncated
   EXPECT_EQ(find_invalid_utf8("\xc0\x80"), 0u);          // overlong
   EXPECT_EQ(find_invalid_utf8("\xe0\x9f\xbf"), 0u);      // overlong
   EXPECT_EQ(find_invalid_utf8("\xed\xa0\x80"), 0u);      // a surrogate
@@ -55,10 +55,10 @@ TEST(Printable, SpellsOutWhatATerminalObeysOrHides) {
   EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
   EXPECT_EQ(printable("\x9b"
                       "2J"),
-            "\\x9b2J");  // no UTF-8
+            "\\x9b2J");  // not UTF-8
   EXPECT_EQ(printable("\xc2\x9b"
                       "2J"),
-            "\\u009b2J");  // the same as a character
+            "\\u009b2J");  // the same as a code point
   EXPECT_EQ(printable("\xe2\x80\xae"
                       "evil"),
             "\\u202eevil");

@@ -47,7 +47,7 @@ TEST_F(UnixSocket, ReplacesWhatNobodyListensOn) {
 
 TEST_F(UnixSocket, LeavesABusyListenerAlone) {
   const Fd listening = listen_unix(path_);
-  ASSERT_EQ(::listen(listening.get(), 0), 0);  // a queue that is soon full
+  ASSERT_EQ(::listen(listening.get(), 0), 0);  // a queue that fills up quickly
   std::vector<Fd> waiting;
   for (Fd next = connect_unix(path_); next.valid(); next = connect_unix(path_)) {
     waiting.push_back(std::move(next));

@@ -1,4 +1,4 @@
-// The trainer's texts: tokenizers, vocabularies, data sets, questions.
+// Readers of the trainer's texts: tokenizers, vocabularies, data sets, questions.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,7 +25,7 @@ void check_ids(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer)
   }
 }
 
-// Any bytes: tokens of the vocabulary, at places that go forward within the text.
+// Checks any bytes: ids are in the vocabulary, and offsets increase within the text.
 void check_text(const std::string& text, const Tokenizer& tokenizer) {
   const TokenSpans spans = token_spans(tokenizer, text);
   check_ids(spans.ids, tokenizer);
@@ -87,22 +87,22 @@ void check_questions(const std::vector<SquadExample>& examples, const Tokenizer&
   squad_v2_metrics(examples, texts);
 }
 
-// What the readers of data have in common: the tokenizer that their texts go through.
+// Shared by the readers of data: the tokenizer for their texts.
 struct Data {
   const Folder& folder;
   Tokenizer tokenizer{{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "##b", "##a", "x", "c",
                        "\xe4\xb8\xad", ",", "\""},
                       true};
 };
-using DataPointer = std::shared_ptr<const Data>;  // by the readers, who outlive their maker
+using DataPointer = std::shared_ptr<const Data>;  // the readers outlive their maker
 
-// Texts that any of them has to do with.
+// Words that several readers use.
 const Strings kTexts = {
     "\xef\xbb\xbf",         "\xe4\xb8\xad", "e\xcc\x81", "\xc4\xb0", "\xe2\x80\x8b", "\xc2\xa0",
     "\xed\x95\x9c",         "[SEP]",        "\r\n",      "\"\"",     "1e999",        "0.5",
     "99999999999999999999", "\\ud800",      "\\u0000",   "null"};
 
-// Errors of files name them; those of questions that leave no room name the question.
+// File errors name the file. If a question leaves no room, the error names the question.
 bool names_file_or_question(const Folder& folder, const Error& error) {
   const bool place = error.attempted().find(folder.path() + "/") != std::string::npos ||
                      error.attempted().starts_with("question '");
@@ -133,7 +133,7 @@ Reader glue_reader(const DataPointer& data, const std::string& task, Strings see
       });
 }
 
-// The folder of a tokenizer, of which one file is the input.
+// A tokenizer's folder, in which one file is the input.
 class TokenizerFolder {
  public:
   TokenizerFolder(std::string file, const std::string& others_from, const Strings& others)

@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Pointer = Json::json_pointer;
 
-constexpr std::size_t kDepth = 100'000;  // 8 MiB of stack last for a tenth of it
+constexpr std::size_t kDepth = 100'000;  // would overflow a stack of 8 MiB ten times
 constexpr const char* kMark = "\"the nested list\"";
 constexpr const char* kSurprises[] = {"null",
                                       "true",
@@ -33,7 +33,7 @@ constexpr const char* kSurprises[] = {"null",
                                       "9223372036854775808",
                                       "18446744073709551615"};
 
-// Of all values within this one, objects and lists included.
+// Pointers to all values in this one, including objects and lists.
 std::vector<Pointer> places_in(const Json& json) {
   std::set<std::string> places;
   const Json leaves = json.flatten();

@@ -1,5 +1,5 @@
 #pragma once
-// Inputs of JSON readers that mutations of single bytes hardly find.
+// Inputs for JSON readers that single-byte mutations rarely find.
 
 #include <cstdint>
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace dtl::fuzz {
 
-// For each value of `seed`, the same with a list of 100,000 lists in its place: what copies or
-// prints it by recursion runs out of stack. None where the seed is no JSON object or list.
+// Copies of `seed`, each with one value replaced by 100,000 nested lists: code that copies or
+// prints it recursively overflows the stack. None if the seed is not a JSON object or list.
 std::vector<std::string> nested_inputs(const std::string& seed);
 
-// `text`, or one line of it, with one of its values replaced by another one of its own or by one
-// that may surprise (2^64, -1, 1e300, an empty list, ..), or left out. The same for the same
-// number; `text` where neither is JSON.
+// `text`, or one line of it, with one value removed or replaced: by another of its values or an
+// unusual one (2^64, -1, 1e300, an empty list, ..). Deterministic in the number. Returns `text` if
+// it is not JSON.
 std::string with_other_value(const std::string& text, std::uint32_t random);
 
 }  // namespace dtl::fuzz

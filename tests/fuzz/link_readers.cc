@@ -1,5 +1,5 @@
-// What comes through sockets: frames and marker lines between launcher and agent, handshakes,
-// control frames and headers of operations between ranks.
+// Readers of socket data: frames and marker lines between launcher and agent; handshakes, control
+// frames and operation headers between ranks.
 
 #include <sys/socket.h>
 
@@ -35,8 +35,8 @@ bool is_version_error(const Error& error) {
   return error.status() == Exit::kVersion && !error.reason().empty();
 }
 
-// A frame's length and checksum made right, as long as whole headers come: so that inputs reach the
-// messages' own decoders. What is behind the last frame stays.
+// Corrects the length and checksum of each complete frame, so that inputs reach the decoders of
+// messages. Bytes after the last frame stay.
 std::string repaired(std::string bytes) {
   const auto put = [&](std::size_t at, std::uint32_t value) {
     for (std::size_t i = 0; i < 4; ++i)
@@ -49,14 +49,14 @@ std::string repaired(std::string bytes) {
   return bytes;
 }
 
-// An agent's texts are made printable when they are read, and may then be too long to be sent.
+// Agents' texts are escaped when read, and may then be too long to encode.
 bool is_as_it_came(const Message& message) {
   return std::visit([](const auto& each) { return !AgentsMessage<std::decay_t<decltype(each)>>; },
                     message);
 }
 
-// In two pieces, as sockets deliver. What it understood of a launcher can be said again.
-// Environment 1, to which the examples add, has come before.
+// Feeds two pieces, as sockets may. Decoded launcher messages must encode to the same bytes.
+// Environment 1, which the examples extend, already exists.
 void read_frames(const std::string& bytes) {
   FrameReader reader;
   Environments environments;
@@ -78,7 +78,7 @@ void read_frames(const std::string& bytes) {
   }
 }
 
-// What a rank says it does: any program may have written it, and it is shown.
+// A rank's stack: any program may have written it, and dtlaunch prints it.
 void read_stack(const std::string& bytes) {
   const RankStack stack = parse_stack(bytes);
   for (const std::string& text : {stack.collective, stack.details, stack.since}) {
@@ -131,12 +131,12 @@ std::vector<Reader> agent_readers() {
        is_version_error}};
 }
 
-// ---- nodes that come by themselves
+// ---- nodes that join by themselves
 
 constexpr std::string_view kToken = "0123456789abcdef0123456789abcdef";
 
-// What a stranger says before it has proved anything, in two pieces: never a proof, unless it is
-// the whole of what one who knows the token says.
+// Bytes from an unauthenticated caller, in two pieces. They are a proof only if they equal the
+// whole message of a caller that knows the token.
 void read_stranger(const std::string& bytes) {
   TlsSession listener(TlsSession::Side::kListens, kToken);
   const std::size_t half = bytes.size() / 2;
@@ -208,7 +208,7 @@ std::string bytes_of(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// What the client's side says first.
+// The client's first message.
 std::string client_hello() {
   static const ring::Identity caller{42, 4, 2, std::vector<std::uint8_t>(32, 1)};
   SocketPair pair = make_socketpair(SOCK_STREAM);
@@ -221,7 +221,7 @@ std::string client_hello() {
   return bytes;
 }
 
-// No input can know the secret's answer to a fresh nonce.
+// No input can contain the keyed answer to a fresh nonce.
 void read_as_server(const std::string& bytes) {
   SocketPair pair = make_socketpair(SOCK_STREAM);
   ring::ServerHandshake server(own_identity(), std::move(pair.first));
@@ -278,7 +278,7 @@ std::vector<Reader> ring_readers() {
           {"ring-operation", {bytes_of(header)}, {}, read_operation, never}};
 }
 
-// What a cloud's metadata service says: a notice is usable, or there is none.
+// A cloud's metadata answers: a notice is valid, or there is none.
 void read_metadata(const std::string& bytes) {
   constexpr std::time_t kNow = 1505722800;
   const auto check = [](const std::optional<CloudNotice>& notice) {

@@ -1,4 +1,4 @@
-// Files of a model: tensors in each of their formats, the index of several files, config.json.
+// Readers of model files: tensors in each format, the index of several files, config.json.
 
 #include "tests/fuzz/reader.h"
 #include "tests/trainer/torch_bytes.h"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace trainer;
 
-constexpr std::size_t kMostValuesPerByte = 16;  // views may share storages, not multiply them
+constexpr std::size_t kMostValuesPerByte = 16;  // limits how much views may share storages
 
 void check_tensors(const TensorMap& tensors, std::size_t file_bytes) {
   std::size_t values = 0;
@@ -38,7 +38,7 @@ std::string safetensors(const std::string& header, std::size_t bytes) {
   return raw(static_cast<std::uint64_t>(header.size())) + header + std::string(bytes, '\x3F');
 }
 
-// An index may name any file beside it: two that are there, itself, and files that are not.
+// An index may name any file beside it: here two real files, itself, and missing files.
 Reader index_reader(const Folder& folder) {
   const std::string file = "m.safetensors.index.json";
   const std::string first =

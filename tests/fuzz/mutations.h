@@ -1,5 +1,5 @@
 #pragma once
-// What the fuzzers of texts share: seeded edits of a good text, and showing what they led to.
+// Shared by the text fuzzers: seeded edits of a valid text, and printing of results.
 
 #include <fmt/format.h>
 
@@ -20,8 +20,8 @@ inline const std::string& pick(Random& random, std::span<const std::string> choi
   return choices[below(random, choices.size())];
 }
 
-// One to six edits: a piece or a byte put in, bytes taken out, a bit turned, a part of the text
-// repeated elsewhere, or many pieces at once.
+// Makes one to six edits: inserts a piece or byte, deletes bytes, flips a bit, repeats a part
+// elsewhere, or inserts many pieces.
 inline std::string mutated(Random& random, std::string text, std::span<const std::string> pieces) {
   for (std::size_t edits = 1 + below(random, 6); edits > 0; --edits) {
     const std::size_t at = below(random, text.size() + 1);
@@ -38,7 +38,7 @@ inline std::string mutated(Random& random, std::string text, std::span<const std
       case 3:
         if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(random, 8)));
         break;
-      case 4:  // a part of itself again, somewhere else
+      case 4:  // copy a part of itself elsewhere
         text.insert(below(random, text.size() + 1), text.substr(at, below(random, 24)));
         break;
       default:

@@ -23,7 +23,7 @@ Folder::~Folder() {
 
 std::string Folder::write(const std::string& name, const std::string& bytes) const {
   const std::string path = file(name);
-  std::filesystem::remove(path);  // some file systems flush what truncates a file
+  std::filesystem::remove(path);  // some file systems flush on truncation
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   write_all(fd.get(), bytes);
   return path;

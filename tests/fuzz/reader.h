@@ -1,7 +1,7 @@
 #pragma once
-// Reader: one reader of foreign bytes as the fuzzer sees it: good inputs to begin with, words that
-// mean something to it, and a call that checks what the reader promises. Each *_readers.cc makes
-// those of one part of the program; reader_fuzz.cc and text_fuzz.cc try them.
+// Reader: one reader of untrusted bytes for the fuzzers: seeds, dictionary words, and a function
+// that checks the reader's promises. Each *_readers.cc makes the readers of one part of the
+// program; reader_fuzz.cc and text_fuzz.cc run them.
 
 #include <functional>
 #include <string>
@@ -12,17 +12,17 @@
 namespace dtl::fuzz {
 
 struct Reader {
-  std::string name;                // of its corpus: "tokenizer.json"
+  std::string name;                // and of its corpus: "tokenizer.json"
   std::vector<std::string> seeds;  // inputs that it accepts
   std::vector<std::string> words;  // for libFuzzer's dictionary
-  // Reads the bytes and uses what came of them. Throws dtl::Error for what it refuses; any other
-  // exception is a broken promise.
+  // Reads the bytes and uses the result. Throws dtl::Error for invalid input; any other exception
+  // breaks a promise.
   std::function<void(const std::string& bytes)> read;
-  // Whether the error tells the user where the trouble is.
+  // Whether the error tells the user the place of the fault.
   std::function<bool(const Error& error)> says_where;
 };
 
-// A folder of this process, in TMPDIR; removed at the end.
+// This process's folder in TMPDIR; removed at the end.
 class Folder {
  public:
   Folder();
@@ -32,22 +32,22 @@ class Folder {
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
-  std::string write(const std::string& name, const std::string& bytes) const;  // its path
+  std::string write(const std::string& name, const std::string& bytes) const;  // returns the path
 
  private:
   std::string path_;
 };
 
-// Throws std::runtime_error: the reader let something through that it should not have.
+// Throws std::runtime_error if not `holds`: the reader accepted something wrong.
 void require(bool holds, const char* promise);
 
-// For says_where: the message starts with this file or a file of this folder, and gives a reason.
+// For says_where: the message starts with this path or a file in this folder, and has a reason.
 std::function<bool(const Error&)> names(const std::string& path);
 
 std::vector<Reader> model_readers(const Folder& folder);  // tensors, config.json
 std::vector<Reader> data_readers(const Folder& folder);   // tokenizers, data sets, questions
-std::vector<Reader> run_readers(const Folder& folder);    // files of options, saved states
+std::vector<Reader> run_readers(const Folder& folder);    // option files, saved states
 std::vector<Reader> text_readers();                       // hostfiles, job files, pins
-std::vector<Reader> link_readers();                       // what comes through sockets
+std::vector<Reader> link_readers();                       // data from sockets
 
 }  // namespace dtl::fuzz

@@ -1,12 +1,12 @@
-// The libFuzzer program: every reader of foreign bytes is a target of its own. libfuzzer.sh, beside
-// this file, makes the calls.
+// The libFuzzer program: each reader of untrusted bytes is a target. libfuzzer.sh, in this folder,
+// runs it.
 //   reader_fuzz --list                             the targets
 //   reader_fuzz --reader=NAME --corpus=FOLDER      writes FOLDER/NAME/* and FOLDER/NAME.dict; fails
 //                                                  where the reader refuses one of its good inputs,
 //                                                  or breaks at a deeply nested one
 //   reader_fuzz --reader=NAME [libFuzzer's options] [folders or files]
-// A crash, a leak, undefined behaviour, an exception other than dtl::Error, an error that does not
-// say where, or an accepted input that breaks the reader's promise ends it.
+// It fails on a crash, a leak, undefined behaviour, an exception other than dtl::Error, an error
+// without a place, or an accepted input that breaks the reader's promise.
 
 #include <fmt/format.h>
 
@@ -52,7 +52,7 @@ std::vector<Reader> all_readers(const Folder& folder) {
   return all;
 }
 
-// In libFuzzer's form: "\x00\xff".
+// In libFuzzer's format: "\x00\xff".
 std::string dictionary_line(const std::string& word) {
   std::string line = "\"";
   for (const char c : word) line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
@@ -79,15 +79,15 @@ int write_corpus(const Reader& reader, const std::string& to) {
     write(fmt::format("{}/{}/seed-{}", to, reader.name, i), reader.seeds[i]);
     for (const std::string& input : nested_inputs(reader.seeds[i])) {
       write(fmt::format("{}/{}.nested", to, reader.name),
-            input);  // to be looked at where it ends the program
+            input);  // for debugging, if it ends the program
       if (try_input(reader, input) == Outcome::kBroken) return 1;
     }
   }
   return 0;
 }
 
-// The value of "--NAME=VALUE", which is taken out of the arguments; libFuzzer's begin with one
-// dash.
+// Removes "--NAME=VALUE" from the arguments and returns VALUE; libFuzzer's own options begin with
+// one dash.
 std::optional<std::string> take(const char* name, int& count, char** arguments) {
   const std::string prefix = fmt::format("--{}=", name);
   char** end = arguments + count;
@@ -96,7 +96,7 @@ std::optional<std::string> take(const char* name, int& count, char** arguments) 
   });
   if (found == end) return std::nullopt;
   const std::string value = std::string(*found).substr(prefix.size());
-  std::copy(found + 1, end + 1, found);  // with the null pointer behind the last one
+  std::copy(found + 1, end + 1, found);  // including the null pointer at the end
   --count;
   return value;
 }
@@ -133,7 +133,7 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 
-// Every fourth time JSON stays JSON.
+// Every fourth mutation keeps JSON valid.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t most, unsigned seed) {
   if (seed % 4 == 0) {

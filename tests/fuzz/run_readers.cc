@@ -1,5 +1,5 @@
-// What a run of the trainer is told and finds again: files of options, training_state.json,
-// checksums, transformers' trainer_state.json.
+// Readers of a run's settings and state: option files, training_state.json, checksums,
+// transformers' trainer_state.json.
 
 #include <memory>
 
@@ -43,7 +43,7 @@ ModelConfig small_model() {
   return config;
 }
 
-// A checkpoint of which one file is the input.
+// A checkpoint in which one file is the input.
 struct SavedRun {
   SavedRun() {
     write_training_state(folder.path(), small_model(), layout, {},
@@ -70,7 +70,7 @@ Reader saved_state_reader() {
           names(run->folder.path())};
 }
 
-// What is not found damaged names files that are there.
+// If a checksum list is accepted, the files that it names exist.
 Reader checksums_reader() {
   const auto folder = std::make_shared<const Folder>();
   const std::string file = "checksums.txt";

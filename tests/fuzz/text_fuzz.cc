@@ -1,7 +1,6 @@
-// Mutates good job files, program files and pins, and checks what their parsers promise: an answer
-// within its bounds, or one Error that says where. A crash, another exception, an empty answer or
-// an error without a place is a failure, shown with the text that caused it. What others write is
-// fuzzed by reader_fuzz.
+// Mutates valid job files, program files and pins, and checks their parsers' promises: a valid
+// result, or one Error with a place. A crash, another exception, an empty result or an error
+// without a place fails and prints the text. reader_fuzz covers files that others write.
 //   text_fuzz [ROUNDS [SEED]]      the same seed gives the same texts
 
 #include <fmt/format.h>
@@ -22,7 +21,7 @@
 namespace dtl {
 namespace {
 
-// Pieces that mean something to one of the parsers.
+// Pieces that are meaningful to one of the parsers.
 const std::vector<std::string> kPieces = {"[",
                                           "]",
                                           "-",
@@ -74,7 +73,7 @@ const std::vector<std::string> kPieces = {"[",
 // "hosts:3:7", "column 7", "job.toml:3": a name, then numbers that are at least 1.
 bool says_where(const Error& error, const std::string& prefix) {
   const std::string& attempted = error.attempted();
-  if (prefix.ends_with('=') || prefix.starts_with('-')) {  // a variable or option, as a whole
+  if (prefix.ends_with('=') || prefix.starts_with('-')) {  // a whole variable or option
     return attempted.find(prefix) != std::string::npos && !error.reason().empty();
   }
   if (!attempted.starts_with(prefix)) return false;
@@ -83,7 +82,7 @@ bool says_where(const Error& error, const std::string& prefix) {
   return parse_integer(number, 1, INT32_MAX).has_value() && !error.reason().empty();
 }
 
-// Pins three ranks on two sockets of four cores with two threads each.
+// Pins three ranks on two sockets with four cores each, two threads per core.
 void check_pins(const PinOptions& options, const Variables& set) {
   const PinRequest request = parse_pin_request(options, set);
   if (request.kind == PinKind::kDefault || request.kind == PinKind::kNone) return;
@@ -160,7 +159,7 @@ struct Tally {
   std::size_t accepted = 0, refused = 0;
 };
 
-// True when the parser kept its promise for this text.
+// True if the parser kept its promise for this text.
 bool holds(const Target& target, const std::string& text, Tally& tally) {
   std::string problem;
   try {
@@ -190,7 +189,7 @@ int run(std::size_t rounds, std::uint64_t seed) {
       good = holds(target, mutated(random, pick(random, target.seeds), kPieces), tally);
     }
     fmt::print("{}: {} accepted, {} refused\n", target.name, tally.accepted, tally.refused);
-    // A mutation that is always or never refused would test nothing.
+    // Mutations that are always or never refused would test nothing.
     if (good && rounds >= 1000 && (tally.accepted < 10 || tally.refused < 10)) {
       fmt::print(stderr, "{}: the mutations are one-sided\n", target.name);
       good = false;

@@ -1,4 +1,4 @@
-// Lists of hosts as other programs write them.
+// Readers of host lists that other programs write.
 
 #include "base/fd.h"
 #include "base/limits.h"
@@ -40,7 +40,7 @@ std::function<bool(const Error&)> counts_from(const std::string& prefix) {
   };
 }
 
-// "-hosts a,,b: column 3", the whole option and the place in it.
+// "-hosts a,,b: column 3": the whole option and the column.
 bool says_column(const Error& error) {
   constexpr std::string_view kColumn = ": column ";
   const std::size_t column = error.attempted().rfind(kColumn);
@@ -58,7 +58,7 @@ std::vector<std::string> samples() {
   return texts;
 }
 
-// A scheduler's variables, one a line.
+// A scheduler's variables, one per line.
 void read_scheduler_text(const std::string& bytes) {
   Variables environment;
   for (const std::string& line : split(bytes, '\n')) {

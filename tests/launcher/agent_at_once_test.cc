@@ -1,4 +1,4 @@
-// Nodes that start an agent before their room asks for one.
+// Nodes that start an agent before the room asks for one.
 
 #include <gmock/gmock.h>
 
@@ -23,7 +23,7 @@ class AgentAtOnce : public room_fixture::RoomTest {
     made.agent_at_once = true;
     return made;
   }
-  // What the agents that have run have noted, a line each.
+  // The lines that agents have written.
   std::string notes() const {
     std::ostringstream all;
     all << std::ifstream(folder_ + "/notes").rdbuf();
@@ -34,7 +34,7 @@ class AgentAtOnce : public room_fixture::RoomTest {
     while (notes() != wanted && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     return notes() == wanted;
   }
-  // It notes that it has begun and, once its input has ended, that it has ended.
+  // It writes a line at its start, and another when its input ends.
   void make_noting_agent() {
     const std::string file = folder_ + "/notes";
     make_agent("echo begun >>" + file + "; cat; echo ended >>" + file);
@@ -48,7 +48,7 @@ TEST_F(AgentAtOnce, IsReadyBeforeTheRoomAsksAndIsTheOneThatItGets) {
   EXPECT_TRUE(wait_notes("begun\n"));
   EXPECT_EQ(talk(0, "x"), std::pair(std::string("x"), std::string("exit status 0")));
   EXPECT_EQ(notes(), "begun\nended\n");
-  EXPECT_EQ(talk(0, "y").first, "y");  // the next one starts when it is asked for
+  EXPECT_EQ(talk(0, "y").first, "y");  // the next one starts on request
   room_->finish(0, kSoon);
   EXPECT_EQ(zero.get(), 0);
   EXPECT_EQ(notes(), "begun\nended\nbegun\nended\n");
@@ -68,7 +68,7 @@ TEST_F(AgentAtOnce, EndsBeforeAnotherThatTheRoomWantsInItsPlace) {
             "--fence 0123456789abcdef ended\n");
 }
 
-// Whoever is asked later is a spare node of a job that has restarted.
+// A node that is asked this late is a spare node of a restarted job.
 TEST_F(AgentAtOnce, GivesWayToANewOneWhereItIsAskedForLate) {
   make_noting_agent();
   open();

@@ -22,7 +22,7 @@ Bundle small_bundle() {
   return {"0.1.0-0123456789abcdef", {{"dtagent", "12345", "aa"}, {"dtguard", "6", "bb"}}};
 }
 
-// csh reads ! and ends quotes at a newline, fish reads \ between single quotes.
+// csh expands ! and ends quotes at a newline; fish interprets \ in single quotes.
 void expect_safe_for_any_shell(const std::string& command) {
   const std::string kPrefix = "exec sh -c '";
   ASSERT_TRUE(command.starts_with(kPrefix) && command.ends_with("'")) << command;
@@ -52,7 +52,7 @@ TEST(AgentCommand, RefusesPathsThatAShellWouldRead) {
   EXPECT_NO_THROW(check_agent_path("/opt/x-1.2/bin/dtagent"));
 }
 
-// A home with a dtagent that only says what it was asked for.
+// A home directory with a fake dtagent that prints its arguments.
 class HostsShell : public testing::Test {
  protected:
   void SetUp() override {
@@ -75,7 +75,7 @@ class HostsShell : public testing::Test {
     std::string text;
     int status = 0;
   };
-  // as: a command that becomes another user, if the test wants one.
+  // as: a command that runs it as another user; optional.
   Said run(const std::string& command, const std::string& as = "") const {
     const std::string line =
         "export PATH=/usr/bin:/bin XDG_CACHE_HOME=" + folder_ + "/cache; { " +

@@ -89,8 +89,8 @@ TEST_F(LocalAgent, MissingIsAnErrorWithItsPath) {
   }
 }
 
-// A scheduler's command that brings a program to a host: here it says how it was called, and runs
-// it.
+// A fake scheduler command that copies a program to a host: it prints its arguments and runs the
+// program.
 class CarriedAgent : public LocalAgent {
  protected:
   void make_carrier(const std::string& script) {
@@ -148,7 +148,7 @@ TEST_F(CarriedAgent, NamesTheHostAndWhatTheCommandSaid) {
   EXPECT_THAT(error_of(with_user), testing::HasSubstr("the host has a user"));
 }
 
-// A command that waits for ever is ended, or it would outlive the job.
+// A command that hangs is killed, or it would outlive the job.
 TEST_F(CarriedAgent, IsEndedWhenItIsLate) {
   make_agent("exec cat");
   make_carrier("echo $$ >" + folder_ + "/pid.new; mv " + folder_ + "/pid.new " + folder_ +

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A command of sh for all nodes, or one for each.
+// A shell command for all nodes, or one for each.
 class Scripts final : public StepStarter {
  public:
   explicit Scripts(std::vector<std::string> scripts) : scripts_(std::move(scripts)) {}
@@ -100,7 +100,7 @@ TEST(AgentStep, SaysThatItIsOverOnceWhatHasStartedAllOfItHasEnded) {
   AgentStepOptions options = two_nodes();
   options.over = [&] { over.set_value(); };
   AgentStep step(std::make_unique<Scripts>(std::vector<std::string>{"exit 3"}), options);
-  EXPECT_FALSE(step.has(named("h1")));  // nothing is started by a question
+  EXPECT_FALSE(step.has(named("h1")));  // has() starts nothing
   std::future<void> told = over.get_future();
   EXPECT_EQ(told.wait_for(0s), std::future_status::timeout);
   EXPECT_THAT(start(step, named("h1")).what(), HasSubstr("exit status 3"));
@@ -108,7 +108,7 @@ TEST(AgentStep, SaysThatItIsOverOnceWhatHasStartedAllOfItHasEnded) {
   EXPECT_FALSE(step.has(named("h1")));
 }
 
-// Its second node comes; the first one's starter fails.
+// The second node arrives; the first node's starter fails.
 class OneOfTwo final : public StepStarter {
  public:
   std::string program() const override { return "pbs_tmrsh"; }
@@ -155,7 +155,7 @@ TEST(AgentStep, StartsAgentsOnTheNodesThatComeAndTellsThemTheEnd) {
   context.run();
   EXPECT_EQ(heard, "to you\n");
   EXPECT_TRUE(step.has(named("h2")));
-  EXPECT_EQ(nodes.complete, 1);  // the other one is not waited for
+  EXPECT_EQ(nodes.complete, 1);  // it does not wait for the other
   step.finish(3);
   EXPECT_EQ(nodes.node.get(), 3);
 }
@@ -168,7 +168,7 @@ TEST(AgentStep, OneStarterForAllIsTheEndOfAll) {
     EXPECT_THAT(start(step, named(host)).what(), HasSubstr("pbs_tmrsh ended: exit status 1"));
   }
   EXPECT_EQ(starter.asked, 1);
-  EXPECT_EQ(starter.complete, 1);  // nobody is waited for
+  EXPECT_EQ(starter.complete, 1);  // it waits for nobody
 }
 
 TEST(AgentStep, TakesPlainHostsThatItHasAndTheOthersWhereItIsTheOnlyWay) {

@@ -1,4 +1,4 @@
-// An agent gone bad, or somebody in its place, fills neither the screen nor the launcher's memory.
+// A faulty or fake agent cannot flood the screen or the launcher's memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 class BadAgent : public SessionTest {
  protected:
-  // n2 does this when it is told to start; n1 is well.
+  // n2 runs this when told to start; n1 is healthy.
   SessionResult run_with(std::function<void(const RankSpec&, Connection&)> evil) {
     agents_["n1"].behaviour = healthy([](const RankSpec&, Connection&) {}, end_when_stopped(0));
     agents_["n2"].behaviour = healthy(evil, end_when_stopped(1));
@@ -41,7 +41,7 @@ TEST_F(BadAgent, HasItsNoticesCutAndCounted) {
 }
 
 TEST_F(BadAgent, IsEndedWhenItSendsMoreOutputThanItMay) {
-  constexpr std::size_t kAtOnce = 12 << 20;  // less than closes the connection on its own side
+  constexpr std::size_t kAtOnce = 12 << 20;  // less than the limit that closes the connection
   bool started = false;
   const auto flood = [](Connection& connection) {
     while (connection.queued_bytes() < kAtOnce) {

@@ -174,7 +174,7 @@ TEST(Cli, TakesNoOptionForAForgottenValue) {
   EXPECT_THAT(refusal({"-hosts", "--np=2", "a"}), HasSubstr("and --np=2 is an option"));
   EXPECT_EQ(parse_command_line({"--report=--dry-run", "a"}).reporting.report, "--dry-run");
   EXPECT_EQ(parse_command_line({"--report", "--mine", "a"}).reporting.report, "--mine");
-  // What a variable is set to may be anything.
+  // A variable's value may be any text, even one that looks like an option.
   EXPECT_EQ(parse_command_line({"-genv", "A", "--verbose", "a"}).environment.set[0].second,
             "--verbose");
 }

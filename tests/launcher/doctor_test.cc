@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// A host that is well, the `number`-th of a cluster.
+// A healthy host, the `number`-th of a cluster.
 Examination healthy(int number, int hosts) {
   Examination host;
   host.name = "n" + std::to_string(number);

@@ -1,6 +1,6 @@
 #pragma once
-// An agent that exists only as a coroutine beside the launcher: it greets, says Hello and then does
-// what the test wants with each message.
+// An agent as a coroutine in the launcher's process: it greets, says Hello, then answers each
+// message as the test wants.
 
 #include <functional>
 #include <memory>
@@ -32,7 +32,7 @@ class FakeStream : public AgentStream {
   std::unique_ptr<ByteStream> stream_;
 };
 
-// Answers one message of the launcher by sending others; false ends the agent.
+// Answers one launcher message by sending others; returns false to end the agent.
 using Behaviour = std::function<bool(const Message&, Connection&)>;
 
 struct FakeAgent {
@@ -40,7 +40,7 @@ struct FakeAgent {
   std::string version = DTL_VERSION;
   NodeFacts facts;
   Behaviour behaviour;
-  std::string trouble = {};  // in place of its Hello
+  std::string trouble = {};  // sent instead of Hello
 };
 
 inline NodeFacts two_cores() {
@@ -84,7 +84,7 @@ inline awaitable<void> live(asio::io_context& context, FakeAgent agent, Fd fd, T
   connection->close();
 }
 
-// What a healthy node does: listens, starts, finishes. `on_start` plays the ranks.
+// A healthy node: listens, starts, finishes. `on_start` plays the ranks.
 inline Behaviour healthy(std::function<void(const RankSpec&, Connection&)> on_start,
                          Behaviour others = nullptr) {
   return [=](const Message& message, Connection& connection) {

@@ -33,7 +33,7 @@ std::string refusal(const Words& words) {
   return "accepted";
 }
 
-// A value that the option of ours behind `option` takes.
+// A value that is valid for our equivalent of `option`.
 std::string value_for(const ForeignOption& option) {
   return option.text.find("iface") != std::string_view::npos ? "eth0" : "2";
 }
@@ -149,7 +149,7 @@ TEST(Foreign, TorchrunsMeetingPointIsLeftOut) {
   EXPECT_EQ(line.notes.size(), 4U);
   EXPECT_EQ(line.placement.ranks_per_node, 4);
   EXPECT_EQ(parse_command_line(with("2", "n1")).placement.nodes, 2);
-  // Each node would start a job of its own.
+  // Each node would start its own job.
   EXPECT_THAT(refusal(with("1:4", "n1")), HasSubstr("-f FILE with the nodes"));
   Words named = with("1:4", "n1");
   named.insert(named.begin(), {"-hosts", "n1,n2"});
@@ -226,7 +226,7 @@ TEST(Foreign, BadValuesOfVariablesNameTheVariable) {
   EXPECT_THAT(refusal_of({{"MPIEXEC_PORT_RANGE", "9"}}), HasSubstr("MPIEXEC_PORT_RANGE=9: "));
 }
 
-// A site's settings for every job do not keep one from running here.
+// A site's settings for every job must not prevent a run here.
 TEST(Foreign, VariablesOfTheSiteAreLeftOutWithAWarning) {
   const Variables environment = {{"HYDRA_LAUNCHER", "slurm"},
                                  {"HYDRA_LAUNCHER_EXEC", "/x/kubexec.sh"},

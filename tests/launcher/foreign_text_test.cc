@@ -1,4 +1,4 @@
-// Whatever an agent says, no terminal obeys it.
+// No text from an agent reaches a terminal unescaped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ class ForeignText : public SessionTest {
   }
 };
 
-// The order of the launcher that a message answers.
+// Whether `message` answers the launcher's message `order`.
 bool answers(const Message& order, const Message& message) {
   if (std::holds_alternative<Listening>(message)) return std::holds_alternative<Listen>(order);
   if (std::holds_alternative<Reached>(message)) return std::holds_alternative<Reach>(order);
@@ -74,7 +74,7 @@ TEST_F(ForeignText, IsHarmlessInGreetingsAndStartUpNoise) {
   EXPECT_THAT(errors_, HasSubstr("it is version 0.1\\x1b[2J\\x07\\x9b\\u202e\\rforged"));
 }
 
-// What a start-up file prints that looks like a greeting: dtagent's own comes behind it.
+// A start-up file prints a line that looks like a greeting, before dtagent's own.
 TEST_F(ForeignText, ThatLooksLikeAGreetingPointsAtStartUpFiles) {
   ranks_do([](const RankSpec&, Connection&) {});
   agents_["n2"].noise = to_line({kProtocol, DTL_VERSION, std::string(32, '0')});
@@ -101,7 +101,7 @@ TEST_F(ForeignText, IsHarmlessInARanksErrorFile) {
 
 TEST_F(ForeignText, IsHarmlessInWhatARankSaysItDoes) {
   request_.ending.timeout = 50ms;
-  // Told when the job is ended, however late an agent hears of its beginning.
+  // Answer when the job ends, even if the agent learns late that it began.
   const auto tell_when_stopped = [](const Stack& stack) -> Behaviour {
     return [=](const Message& message, Connection& connection) {
       if (std::holds_alternative<Stop>(message)) connection.send(stack);

@@ -82,10 +82,10 @@ TEST(RankStack, TakesTheCollectiveOfOtherBackendsFromTorchsFrame) {
 }
 
 TEST(RankStack, IsThatOfTheMainThreadWhoeverElseRuns) {
-  // Without a thread that took the signal it is the last one.
+  // Without a thread that took the signal, the last thread is the main thread.
   const std::string last = replaced(kWaits, "Current thread", "Thread");
   EXPECT_EQ(parse_stack(last).frames.size(), 7u);
-  // A future's thread waits for what the main thread waits for in C++.
+  // A future's thread and the main thread, in C++, wait for the same operation.
   const RankStack ddp = parse_stack(
       "Thread 0x01 (most recent call first):\n"
       "  File \"/x/dtring/_stacks.py\", line 70 in all_reduce of 8 B of int64, since 09:00:00\n"

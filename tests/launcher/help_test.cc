@@ -10,7 +10,7 @@
 #include "launcher/options/options.h"
 #include "launcher/options/subcommands.h"
 
-// What --help says, and that all of it is taken.
+// The texts of --help, and that every option in them is accepted.
 
 namespace dtl::help_test {
 namespace {

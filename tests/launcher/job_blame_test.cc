@@ -5,7 +5,7 @@
 
 #include "tests/launcher/job_fixture.h"
 
-// Whom the end of a job is put down to, when several have failed.
+// Which failure the job reports as its cause, if there are several.
 
 namespace dtl::job_blame_test {
 namespace {
@@ -93,7 +93,7 @@ TEST_F(JobTest, BlamesADeadAgentAlsoAfterTheUserHasHurried) {
   EXPECT_EQ(job_.outcome->cause, Cause::kAgentFailed);
 }
 
-// Its ranks are dead, which is seen at once; that it is, only by its silence.
+// Its ranks' death is visible at once; the node's own only by its silence.
 TEST_F(JobTest, BlamesASilentNodeForWhatItsEndDidToRanksElsewhere) {
   run();
   exit_rank(2, 69, 0, LastWords::kOfAnother);
@@ -102,7 +102,7 @@ TEST_F(JobTest, BlamesASilentNodeForWhatItsEndDidToRanksElsewhere) {
   EXPECT_EQ(job_.outcome->node, 0);
 }
 
-// A guard that is stopped is waited for longer than that.
+// A stopped guard may take longer than the blame window to be noticed.
 TEST_F(JobTest, BlamesAnAgentThatGivesUpLongAfterWhatItDidToRanksElsewhere) {
   run();
   exit_rank(2, 69, 0, LastWords::kOfAnother);
@@ -120,7 +120,7 @@ TEST_F(JobTest, BlamesNoRankLongAfterAConsequence) {
   EXPECT_EQ(job_.outcome->rank, 2);
 }
 
-// Told to end, it would be ended by SIGTERM before it had said why.
+// An early SIGTERM would kill the rank before it can say why it failed.
 TEST_F(JobTest, LetsARankSayWhyAfterItsFollowersHaveEnded) {
   run();
   exit_rank(1, 68, 0, LastWords::kNone);

@@ -1,5 +1,5 @@
 #pragma once
-// JobTest: what tests of the job's state machine share.
+// JobTest: shared by the tests of the job's state machine.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ class JobTest : public testing::Test {
     return feed(job::FromAgent{node, std::move(message)});
   }
 
-  // Ticks as a shell would until `span` has passed; live nodes send heartbeats.
+  // Ticks as a driver would until `span` has passed; live nodes send heartbeats.
   std::vector<job::Effect> pass(JobTime span, std::vector<int> live = {0, 1}) {
     std::vector<job::Effect> all;
     const JobTime end = now_ + span;

@@ -1,4 +1,4 @@
-// Connections that are lost and found again, by --reconnect.
+// Connections that are lost and found again (--reconnect).
 
 #include "job_fixture.h"
 

@@ -5,7 +5,7 @@
 
 #include "tests/launcher/job_fixture.h"
 
-// A host, or the whole job, that is told beforehand that its time is over.
+// A host, or the whole job, gets a notice that it will be ended.
 
 namespace dtl::job_notice_test {
 namespace {
@@ -47,7 +47,7 @@ TEST_F(JobTest, RanksHaveNoMoreTimeThanTheHostAndLeaveItsAgentSome) {
   job_.options.ending.grace = 60s;
   run();
   EXPECT_EQ(grace_sent(hear(0, Leaving{"gcp: preempted", 30'000})), JobTime(28s));
-  const auto sooner = hear(1, Leaving{"gcp: preempted", 10'000});  // the other one, sooner
+  const auto sooner = hear(1, Leaving{"gcp: preempted", 10'000});  // the other host, with less time
   EXPECT_THAT(sent<Stop>(sooner), ElementsAre(0, 1));
   EXPECT_EQ(grace_sent(sooner), JobTime(8s));
   EXPECT_TRUE(job_.nodes[1].told_to_go);

@@ -169,7 +169,7 @@ TEST(FailureCard, MendsFirstLinesThatWindowsHasWritten) {
   EXPECT_THAT(failure_card(outcome, facts, 80), Not(HasSubstr("sed")));
 }
 
-// Each kind of loss, by what has brought our agents there: nobody need be able to log in.
+// Each kind of loss, by what started our agents: users may not be able to log in.
 TEST(FailureCard, SuggestsWhatTheSchedulerHasWhereItHasBroughtAgents) {
   CardFacts facts;
   facts.host = "n2";
@@ -274,7 +274,7 @@ TEST(FailureCard, CannotBeRepaintedByWhatARankWrote) {
   EXPECT_THAT(card, HasSubstr("| \\u009b2J \\x9b \\u202ec"));
 }
 
-// The end of an error's line is what matters most.
+// The end of an error line is the most important part.
 TEST(FailureCard, KeepsLinesWhole) {
   Outcome outcome = rank_outcome(Cause::kRankExit, 0);
   outcome.exit_status = 1;

@@ -136,7 +136,7 @@ TEST_F(JobRequestTest, PutsEachProgramOnItsOwnHosts) {
   EXPECT_THAT(request.placement.rank_map, ElementsAre(0, 0, 1, 2, 0, 1));
   EXPECT_EQ(request.placement.ranks, 6);
   EXPECT_EQ(request.programs[1].ranks, 4);
-  // The hosts of the first program alone are those of all.
+  // Only the first program's hosts are those of the job.
   EXPECT_THAT(describe({"-hosts", "a:1,b:1", "x", ":", "y"}).request.placement.rank_map, IsEmpty());
   const std::string programs = file("programs", "-host b:2 x\n-host a y\n");
   CommandLine line = parse_command_line({"-configfile", programs});
@@ -287,7 +287,7 @@ TEST_F(JobRequestTest, LetsTheCommandLineWinOverTheJobFile) {
               ElementsAre(Pair("A", "file"), Pair("B", "file"), Pair("A", "line")));
 }
 
-// A job file is named as seen from where dtlaunch was started, and so may be its directory.
+// A job file's path is relative to dtlaunch's working directory, and so may be its directory.
 TEST_F(JobRequestTest, MakesTheJobFilesWorkingDirectoryAbsolute) {
   const std::string path = file("job.toml", "program = \"true\"\nworking_directory = \"w\"\n");
   around_.working_directory = std::filesystem::current_path().string();

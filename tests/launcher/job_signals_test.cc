@@ -5,7 +5,7 @@
 
 #include "tests/launcher/job_fixture.h"
 
-// Which failure is the first cause, what signals do, and who is named as ended early.
+// Which failure comes first, what signals do, and which ranks are reported as ended early.
 
 namespace dtl::job_signals_test {
 namespace {
@@ -69,7 +69,7 @@ TEST_F(JobTest, StopsRanksBeforeItselfAndLetsThemGoOn) {
   const auto stopped = feed(job::Signalled{SIGTSTP});
   EXPECT_THAT(sent<Signal>(stopped), ElementsAre(0, 1));
   EXPECT_EQ(count<job::StopSelf>(stopped), 1);
-  now_ += 1h;  // nobody is lost for that
+  now_ += 1h;  // this does not count as a loss
   EXPECT_THAT(sent<Signal>(feed(job::Continued{})), ElementsAre(0, 1));
   pass(2s);
   EXPECT_EQ(job_.state, JobState::kRunning);
@@ -99,7 +99,7 @@ TEST_F(JobTest, EndsForGoodWhatWasEndingForOtherHostsSake) {
   EXPECT_TRUE(job_.kill_sent);
 }
 
-// Kubernetes ends a job by SIGTERM to each of its pods, and each pod tells the first one.
+// Kubernetes sends SIGTERM to each pod of a job, and each pod tells the first one.
 TEST_F(JobTest, TakesSigtermsOfASchedulerForOne) {
   job_.options.one_sigterm = true;
   run();

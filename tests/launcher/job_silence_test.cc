@@ -1,4 +1,4 @@
-// An agent on the launcher's own machine that is silent: whether it runs can be seen.
+// A silent agent on the launcher's own machine: the launcher can check whether it runs.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ class JobSilence : public JobTest {
  protected:
   enum class Seen { kGone, kStopped, kRuns };
 
-  // Node 0 is here and silent; what is seen of it is said whenever that is asked for.
+  // Node 0 is local and silent. Answers every check of it with `seen`.
   std::vector<job::Effect> wait(JobTime span, Seen seen) {
     std::vector<job::Effect> all;
     for (const JobTime end = now_ + span; now_ < end;) {
@@ -50,7 +50,7 @@ TEST_F(JobSilence, OfAnAgentThatCanRunEndsNothing) {
                                           "process can run"));
   EXPECT_THAT(notices(effects),
               HasSubstr("dtagent (process 4711) runs, but had no time for 9 s; it is waited for"));
-  EXPECT_GT(looks_, 60);  // once a second at most
+  EXPECT_GT(looks_, 60);  // at most once per second
   EXPECT_LE(looks_, 600);
   hear(0, Heartbeat{});
   EXPECT_THAT(notices(wait(10s, Seen::kRuns)), HasSubstr("no sign of life for 3 s"));

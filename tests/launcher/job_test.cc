@@ -199,7 +199,7 @@ TEST_F(JobTest, StopsAtTheFirstInterruptAndKillsAtTheSecond) {
   EXPECT_THAT(sent<Stop>(feed(job::Signalled{SIGINT})), ElementsAre(0, 1));
   EXPECT_THAT(sent<Kill>(feed(job::Signalled{SIGINT})), ElementsAre(0, 1));
   EXPECT_EQ(job_.outcome->exit_status, 130);
-  feed(job::Signalled{SIGINT});  // the third and the fourth wait for nobody
+  feed(job::Signalled{SIGINT});  // the third and fourth do not wait
   feed(job::Signalled{SIGINT});
   EXPECT_EQ(job_.state, JobState::kDone);
 }
@@ -329,7 +329,7 @@ TEST_F(JobTest, SendsHeartbeatsEachSecond) {
   EXPECT_EQ(sent<Heartbeat>(pass(10s)).size(), 20U);
 }
 
-// What agents tell of two ranks of which one, 3, has not entered the collective of the other.
+// Agents' reports of two ranks; rank 3 has not entered the other's collective.
 RankStates waiting_for_rank_3(std::uint32_t rank) {
   RankReport report;
   report.rank = rank;

@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 using Kind = JoinFrame::Kind;
 
-// A channel with heartbeats, and the bare other end of its stream.
+// A channel with heartbeats, and the plain other end of its stream.
 class Heartbeats : public ::testing::Test {
  protected:
   Heartbeats() {
@@ -41,7 +41,7 @@ class Heartbeats : public ::testing::Test {
     });
   }
 
-  // What arrives before the end, which then comes.
+  // Receives until the stream ends.
   awaitable<void> receive_all() {
     try {
       while (auto frame = co_await channel_->receive()) received_.push_back(std::move(*frame));
@@ -73,7 +73,7 @@ TEST_F(Heartbeats, EndAChannelWhoseOtherSideFallsSilent) {
   context_.run_for(30s);
   EXPECT_TRUE(channel_->closed());
   EXPECT_TRUE(channel_->fell_silent());
-  ASSERT_EQ(received_.size(), 1U);  // what is there for the channel alone nobody else hears
+  ASSERT_EQ(received_.size(), 1U);  // channel messages do not reach the caller
   EXPECT_EQ(received_[0].kind, Kind::kStop);
 }
 
@@ -106,7 +106,7 @@ TEST_F(Heartbeats, EndNoChannelWhileSilenceIsExcused) {
   EXPECT_TRUE(channel_->fell_silent());
 }
 
-// Backpressure of an agent's reader is not the other side's silence.
+// If an agent's reader is slow, the other side is not silent.
 TEST_F(Heartbeats, EndNoChannelThatIsNotRead) {
   say({Kind::kHere, "1"});
   say({Kind::kBytes, "for an agent that does not read"});

@@ -40,7 +40,7 @@ Fd connect_to(int port) {
   return fd;
 }
 
-// Waits until the other end closes; what it said before, or nullopt when it does not.
+// Waits until the other end closes. Returns what it sent, or nullopt if it does not close.
 std::optional<std::string> read_to_end(const Fd& fd) {
   std::string all;
   char buffer[4096];
@@ -132,7 +132,7 @@ TEST_F(Room, HangsUpOnWhoSaysNothingOrGarbageOrTooMuch) {
   const Fd silent = connect_to(room_->port()), garbage = connect_to(room_->port()),
            endless = connect_to(room_->port());
   write_all(garbage.get(), "GET / HTTP/1.1\r\n\r\n");
-  // A record of TLS that is longer than what strangers may send.
+  // A TLS record longer than an unauthenticated caller may send.
   write_all(endless.get(), std::string("\x16\x03\x01\x40\x00", 5) + std::string(8192, '\0'));
   EXPECT_TRUE(read_to_end(garbage));
   EXPECT_TRUE(read_to_end(endless));
@@ -151,12 +151,12 @@ TEST_F(Room, HearsOutSixtyFourStrangersAtATime) {
   const auto began = std::chrono::steady_clock::now();
   const Fd one_more = connect_to(room_->port());
   EXPECT_EQ(read_to_end(one_more), "");
-  // Long before the others, who have 3 s each; unless this test itself was held up.
+  // Much earlier than the others, which have 3 s each, unless this test was delayed.
   pollfd first{silent.front().get(), POLLIN, 0};
   if (std::chrono::steady_clock::now() - began < 2s) {
     EXPECT_EQ(::poll(&first, 1, 0), 0);
   }
-  auto zero = join(call(0));  // comes in once they have had their time
+  auto zero = join(call(0));  // joins after the others have timed out
   EXPECT_TRUE(wait_present({"n0", ""}));
   room_->finish(0, kSoon);
   EXPECT_EQ(zero.get(), 0);
@@ -173,7 +173,7 @@ TEST_F(Room, ASecondCallerForAPlaceWaitsUntilTheFirstIsGone) {
   ASSERT_TRUE(wait_present({"n0", "n1"}));
   ::kill(first, SIGKILL);
   ::waitpid(first, nullptr, 0);
-  // Who called while the port was open has the place at once; it opens again for agents.
+  // A caller from while the port was open gets the place at once. The port reopens for agents.
   ASSERT_TRUE(wait_present({"", "n1"}, {"again", "n1"}));
   EXPECT_EQ(talk(0, "x").first, "x");
   EXPECT_THAT(room_->present(), ElementsAre("again", "n1"));
@@ -250,12 +250,12 @@ TEST_F(Room, WhereAnAgentWasLostWithItsNodeIsNotIdle) {
   ::waitpid(node, nullptr, 0);
   EXPECT_FALSE(room_->is_idle(0));
   make_agent("exec cat");
-  auto again = join(call(0));  // another process: what the first one has left may still run
+  auto again = join(call(0));  // another process: the first one's ranks may still run
   ASSERT_TRUE(wait_present({"n0"}));
   EXPECT_FALSE(room_->is_idle(0));
   EXPECT_EQ(talk(0, "x").first, "x");
   EXPECT_TRUE(room_->is_idle(0));
-  EXPECT_TRUE(room_->may_run_elsewhere(0));  // what the other says is not about the first
+  EXPECT_TRUE(room_->may_run_elsewhere(0));  // this caller's report is not about the first one
   room_->finish(0, kSoon);
   EXPECT_EQ(again.get(), 0);
 }
@@ -312,7 +312,7 @@ TEST_F(Room, WhoFindsNoRoomGivesUpInTimeAndSaysWhatItLookedFor) {
   EXPECT_THAT(error.what(), HasSubstr("refused"));
 }
 
-// The last try has no time left to find the name. It must not hide what the others have seen.
+// The last attempt has no time left to resolve the name. Its failure must not hide earlier ones.
 TEST_F(Room, WhoIsRefusedUnderANameSaysThatAndNotThatTimeIsUp) {
   open();
   JoinCall early = call(0);

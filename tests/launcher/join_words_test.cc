@@ -109,7 +109,7 @@ TEST(JoinSeat, ByWishIsTheOneWishedForOrTheOneOfBeforeOrAnother) {
   EXPECT_EQ(judge_hello(expected, kHello, all).place, 0U);
   all[1] = {"web-3", 1, false};
   EXPECT_EQ(judge_hello(expected, kHello, all).place, 1U);
-  all[1].taken = true;  // its old connection, until it is known to be lost
+  all[1].taken = true;  // by its old connection, until that counts as lost
   EXPECT_EQ(judge_hello(expected, kHello, all).refusal.kind, Kind::kComeAgain);
   all[1].name = "web-8";
   all[0] = {"web-9", 2, false};
@@ -141,7 +141,7 @@ TEST(JoinSeat, IsKeptUntilAnotherHasComeThere) {
   EXPECT_EQ(judge_hello(expected, hello, all).refusal.kind, Kind::kRefused);
   hello.before->place = 3;
   EXPECT_EQ(judge_hello(expected, hello, all).refusal.kind, Kind::kRefused);
-  // In another's room it is as new as everybody there.
+  // In another room it is as new as everybody else.
   hello.before->room = "fedcba9876543210";
   all[2] = {};
   answer = judge_hello(expected, hello, all);
@@ -176,7 +176,7 @@ TEST(JoinSeat, IsRefusedWithTheReason) {
   EXPECT_NE(why(expected, hello).find("install the same version"), std::string::npos);
 }
 
-// The pod of a new generation meets the dtlaunch of the old one, which is about to be ended.
+// The pod of a new generation meets the old generation's dtlaunch, which is about to end.
 TEST(JoinSeat, OfALaterStartIsToComeAgain) {
   JoinHello hello = kHello;
   hello.restart = 3;

@@ -1,5 +1,5 @@
-// What `dtlaunch up` decides without a connection: where a conversation ends, and what a request
-// is.
+// What `dtlaunch up` decides without a connection: where a conversation ends, and whether bytes are
+// a request.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -14,7 +14,7 @@ namespace dtl::kept_connection_test {
 namespace {
 
 std::string frames() {
-  // An Output whose bytes look like the last frame, then the last frame, then the next greeting.
+  // An Output that contains the last frame's bytes, then the last frame, then the next greeting.
   return frame_bytes(Output{0, Stream::kStdout, frame_bytes(Finished{}, 0)}, 0) +
          frame_bytes(Finished{1, 2}, 1);
 }

@@ -1,5 +1,4 @@
-// known_hosts_here FILE HOST...: for each host a line of the numbers of the lines that are about
-// it.
+// known_hosts_here FILE HOST...: prints, for each host, the numbers of the lines that match it.
 #include <cstdio>
 #include <fstream>
 #include <sstream>

@@ -74,7 +74,7 @@ TEST(KnownHostsSources, AsksSshWhereItsConfigurationIsAboutThem) {
     std::ofstream(home + "/.ssh/config") << config;
     return may_name_other_sources(home);
   };
-  const bool machine_has_some = asks("");  // /etc/ssh may be about them, too
+  const bool machine_has_some = asks("");  // /etc/ssh may know these hosts too
   if (!machine_has_some) {
     EXPECT_FALSE(asks("Host a\n  Port 22\n# HostKeyAlias b\n  UserName knownhostscommand\n"));
   }

@@ -1,5 +1,5 @@
-// What the user adds to a manifest: patches, labels and variables. Whole
-// manifests: tests/e2e/kube_options.sh.
+// User additions to a manifest: patches, labels and variables. tests/e2e/kube_options.sh tests
+// whole manifests.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -106,7 +106,7 @@ KubeJob torch_job(int restarts) {
 }
 
 TEST(Manifest, RestartsOfPyTorchJobsEnd) {
-  // 13: the first container that restarts once more, after three restarts of all four.
+  // 13: the first container's next restart, after three restarts of all four.
   EXPECT_THAT(manifest_of(torch_job(3)),
               AllOf(HasSubstr("backoffLimit: 13\n"), HasSubstr("restartPolicy: OnFailure\n"),
                     Not(HasSubstr("ExitCode"))));

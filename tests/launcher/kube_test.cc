@@ -1,4 +1,4 @@
-// The text of manifests, and the names that go into them. Whole manifests: tests/e2e/kube.sh.
+// The text of manifests and the names in them. tests/e2e/kube.sh tests whole manifests.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,14 +40,14 @@ TEST(Yaml, WritesScriptsAsBlocks) {
             "x: |\n  set -e\n\n  if a; then\n    b: #c\n  fi\n");
   EXPECT_EQ(written("a\n\tb"), "x: |-\n  a\n  \tb\n");
   EXPECT_EQ(yaml_of(R"({"args": ["-c", "a\nb\n"]})"), "args:\n- -c\n- |\n  a\n  b\n");
-  for (const char* text : {" a\nb", "\na", "a\n\n", "a\r\nb"}) {  // a block would lose of it
+  for (const char* text : {" a\nb", "\na", "a\n\n", "a\r\nb"}) {  // a block would lose some
     EXPECT_THAT(written(text), testing::MatchesRegex("x: \"[^\n]*\"\n"));
   }
 }
 
 TEST(Yaml, RefusesWhatIsNoText) {
-  EXPECT_THROW(written("\ufffd"), Error);  // of bytes that are none
-  EXPECT_THROW(written("\u202e"), Error);  // turns the line around
+  EXPECT_THROW(written("\ufffd"), Error);  // replacement character of invalid bytes
+  EXPECT_THROW(written("\u202e"), Error);  // reverses the line
 }
 
 TEST(Yaml, KeepsTheOrderAndPutsShortListsInOneLine) {

@@ -118,7 +118,7 @@ TEST(LineMixer, ShowsAnEndlessLineInPieces) {
   EXPECT_EQ(text(mixer).size(), 2 * piece.size() + 4);
 }
 
-// What is shown of a text that comes in pieces of so many bytes.
+// The output for a text that arrives in pieces of this size.
 std::string shown_in_pieces(const std::string& all, std::size_t piece,
                             const MixerOptions& options) {
   LineMixer mixer(2, options);
@@ -142,7 +142,7 @@ TEST(LineMixer, ShowsTheSameHoweverATextIsCut) {
   EXPECT_EQ(shown_in_pieces(all, all.size(), label).substr(0, labelled_text.size()), labelled_text);
   EXPECT_THAT(shown_in_pieces(all, all.size(), bars),
               testing::StartsWith("[0] one\n[0] two\n[0] four\n[0] \n[0] five\n[0] six"));
-  // A bar is looked at in between.
+  // The bar is drawn in between.
   for (const MixerOptions& options : {plain, label, folds}) {
     const std::string whole = shown_in_pieces(all, all.size(), options);
     for (const std::size_t piece : {1, 2, 3, 5, 7, 50, 5000}) {

@@ -30,14 +30,14 @@ void lose(Membership& job, const std::string& name, JobTime now) {
   begin_epoch(job, static_cast<int>(job.hosts.size()), now);
 }
 
-// All whom it asks answer.
+// All hosts that it asks answer.
 std::optional<HostsChange> look(Membership& job, JobTime now) {
   const std::vector<Host> asked = hosts_to_ask(job, now);
   note_answers(job, asked, std::vector<bool>(asked.size(), true));
   return change_of_hosts(job, now);
 }
 
-// When it joins, looking each second; 0: not within two hours.
+// When it joins, with one look per second; 0: not within two hours.
 JobTime joins_at(Membership& job, JobTime now) {
   for (JobTime at = now; at < now + 2h; at += 1s) {
     if (const auto change = look(job, at)) {
@@ -98,7 +98,7 @@ TEST(Membership, ALostHostJoinsOnceItAnswersAndTheEpochHasRunForAWhile) {
 
 TEST(Membership, NobodyJoinsBeyondTheMost) {
   Membership job = members(1, 2, {"a", "b"}, {"c"});
-  lose(job, "b", 100s);  // and c takes its place
+  lose(job, "b", 100s);  // c takes its place
   EXPECT_THAT(hosts_to_ask(job, 10h), IsEmpty());
   EXPECT_FALSE(look(job, 10h));
   lose(job, "a", 11h);
@@ -107,7 +107,7 @@ TEST(Membership, NobodyJoinsBeyondTheMost) {
   EXPECT_THAT(change->joining, ElementsAre("b")) << "one place is free, two would come";
 }
 
-// Each time it is back at once, and lost 1 s after it was taken.
+// It returns at once each time, and is lost again after 1 s.
 TEST(Membership, AHostThatFlapsCausesNoStormOfRestarts) {
   Membership job = members(1, 2, {"a", "b"});
   JobTime now = 100s;
@@ -122,7 +122,7 @@ TEST(Membership, AHostThatFlapsCausesNoStormOfRestarts) {
   for (std::size_t i = 1; i < waits.size(); ++i) EXPECT_GE(waits[i], waits[i - 1]);
   EXPECT_EQ(waits.front(), kSettled);
   EXPECT_EQ(waits.back(), kLongestTakeBack);
-  // One that was there for long is a new one.
+  // A host that was used for long starts with a clean record.
   now += 2 * kLongestTakeBack;
   lose(job, "b", now);
   EXPECT_LE(joins_at(job, now) - now, kLongestSettled);
@@ -169,7 +169,7 @@ TEST(Membership, AHostThatIsNoLongerListedStaysWhereTooFewWouldBeLeft) {
   EXPECT_THAT(job.unlisted, IsEmpty());
 }
 
-// A scheduler that ends a node does not ask how many are left.
+// A scheduler ends nodes however few are left.
 TEST(Membership, ANodeThatIsNoLongerListedLeavesHoweverFewAreLeft) {
   Membership job = members(2, 2, {"a", "b"});
   job.of_nodes = true;

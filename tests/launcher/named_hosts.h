@@ -1,5 +1,5 @@
 #pragma once
-// Hosts of which a test knows the names alone.
+// Hosts for tests that only need names.
 
 #include <string>
 #include <vector>

@@ -48,7 +48,7 @@ bool always(const ProbedNode&, const ProbedNode&, const std::string&) {
   return true;
 }
 
-// The node's own address in the same /24, else its first.
+// The node's own address in the same /24, else its first address.
 std::string source_for(const ProbedNode& from, const std::string& address) {
   for (const std::string& own : from.listening.addresses) {
     if (subnet_of(own, 24) == subnet_of(address, 24)) return own;
@@ -78,7 +78,7 @@ void probe(std::vector<ProbedNode>& nodes, const Reaches& reaches,
   }
 }
 
-// Three nodes on eth0 and ib0, each with a bridge of containers under the same address.
+// Three nodes on eth0 and ib0. All have a container bridge with the same address.
 std::vector<ProbedNode> three_nodes() {
   std::vector<ProbedNode> nodes;
   for (const std::string last : {"1", "2", "3"}) {
@@ -218,7 +218,7 @@ TEST(Network, AnotherRoundComesOnlyWhereItCouldProveMore) {
   probe(
       nodes, [](auto&...) { return false; }, {}, 2);
   EXPECT_FALSE(may_prove_more(nodes, {}));
-  // Each other node has answered somewhere, and then nobody waited for ib0 any longer.
+  // Each other node has answered at some address, so it stopped waiting for ib0.
   const auto no_ib = [](auto&, auto&, const std::string& address) {
     return !address.starts_with("192.");
   };
@@ -251,7 +251,7 @@ TEST(Network, KeepsToTheInterfaceAskedFor) {
   }
 }
 
-// iface= of one host counts for it alone, and more than --iface.
+// A host's iface= applies only to it, and overrides --iface.
 TEST(Network, KeepsToTheInterfaceOfAHost) {
   auto nodes = three_nodes();
   nodes[1].own = InterfaceFilter("eth0");

@@ -110,7 +110,7 @@ TEST_F(OutputWriterTest, CountsWhatItDropsForASlowTerminal) {
   output.set_lossy(true);
   for (int i = 0; i < 8; ++i) output.write({{Stream::kStdout, piece}});
   EXPECT_GE(output.dropped_bytes(), 2 * piece.size());
-  out_.read_end.reset();  // lets the writer go
+  out_.read_end.reset();  // unblocks the writer
 }
 
 TEST_F(OutputWriterTest, SaysThatADiskIsFullAndGoesOn) {

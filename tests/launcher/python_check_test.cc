@@ -15,7 +15,7 @@ namespace {
 using namespace testing_support;
 using testing::HasSubstr;
 
-// Python 3.11 of this host, alone on its PATH.
+// This host's Python 3.11, the only program on PATH.
 class OwnPython {
  public:
   OwnPython() {

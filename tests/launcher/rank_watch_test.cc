@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 
 constexpr std::uint32_t kAllreduce = 1;
 
-// Reports of ranks each second, as agents would send them.
+// Ranks' reports once per second, as from agents.
 class RankWatchTest : public testing::Test {
  protected:
   struct Now {
@@ -68,7 +68,7 @@ class RankWatchTest : public testing::Test {
 TEST_F(RankWatchTest, NamesOnceWhoHasNotEnteredWithWhatItDoes) {
   const std::vector<Now> ranks = {{5, 4}, {4, 4, 0, Activity::kComputes}, {5, 4}};
   pass(30, ranks);
-  EXPECT_THAT(said(), IsEmpty());  // it has been seen waiting for 29 s
+  EXPECT_THAT(said(), IsEmpty());  // seen waiting for 29 s
   pass(1, ranks);
   EXPECT_THAT(said(), ElementsAre("rank 1 has not entered the allreduce in which ranks 0,2 have "
                                   "waited for 30 s: it computes (process 101)"));
@@ -161,7 +161,7 @@ TEST_F(RankWatchTest, CommunicatorsOfSubgroupsAreLookedAtEachForItself) {
 TEST_F(RankWatchTest, TimeInWhichNobodyCouldRunDoesNotCount) {
   const std::vector<Now> ranks = {{5, 4}, {4, 4}};
   pass(20, ranks);
-  now_ += 1h;  // ^Z
+  now_ += 1h;  // suspended with ^Z
   watch_.excuse(now_);
   pass(20, ranks);
   EXPECT_THAT(said(), IsEmpty());
@@ -172,7 +172,7 @@ TEST_F(RankWatchTest, TimeInWhichNobodyCouldRunDoesNotCount) {
 TEST_F(RankWatchTest, AnAgentThatTellsNothingProvesNothing) {
   const std::vector<Now> ranks = {{5, 4}, {4, 4}};
   pass(10, ranks);
-  for (int i = 0; i < 60; ++i) {  // rank 1's is silent
+  for (int i = 0; i < 60; ++i) {  // rank 1 is silent
     now_ += 1s;
     tell(0, ranks);
     watch_.look(now_);
@@ -189,13 +189,13 @@ TEST_F(RankWatchTest, OfOtherProgramsItKnowsWhoIsStoppedAndThatNobodyDoesAnythin
   pass(100, {computes, sleeps});
   EXPECT_FALSE(watch_.hang(30s, 2));
   pass(40, {sleeps, sleeps});
-  EXPECT_FALSE(watch_.hang(30s, 3));  // one has not been heard of
+  EXPECT_FALSE(watch_.hang(30s, 3));  // one rank has not reported
   EXPECT_EQ(watch_.hang(30s, 2)->text, "no rank has done anything for 30 s");
   pass(40, {computes, stopped});
   EXPECT_EQ(watch_.hang(30s, 2)->text, "rank 1 has been stopped for 39 s");
 }
 
-// Windows of reports; shares: how often each of two ranks, on a node each, is in a collective.
+// Windows of reports. shares: how often each of two ranks, on different nodes, is in a collective.
 std::vector<std::string> slow(std::vector<std::pair<std::uint32_t, std::uint32_t>> windows,
                               std::uint64_t steps = 100) {
   SlowHosts hosts;

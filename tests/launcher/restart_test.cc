@@ -72,7 +72,7 @@ TEST(Restart, SaysWhyAnotherTryWouldEndAlike) {
   EpochEnd python = exited(2, 1, 1s);
   python.last_words = {"Traceback (most recent call last):", "ValueError: no column 'label'"};
   EXPECT_THAT(judge_restart(3, {python}).why, HasSubstr("rank 2 ended by a Python exception"));
-  python.last_words = {"  File \"train.py\", line 3, in main", "ValueError"};  // its end alone
+  python.last_words = {"  File \"train.py\", line 3, in main", "ValueError"};  // only the end
   EXPECT_FALSE(judge_restart(3, {python}).again);
   python.ran = 11s;
   EXPECT_TRUE(judge_restart(3, {python}).again) << "after it had begun to train";
@@ -145,7 +145,7 @@ TEST(DecidingEpoch, IsTheFirstOfThoseThatFailedOneRightAfterTheOther) {
   EXPECT_EQ(deciding_epoch({lost, ended(Cause::kCannotStart, std::nullopt)}), 0u);
 }
 
-// Hosts that are left after an epoch on n1, n2 and n3, of two cores each.
+// Why a restart on these hosts is refused, after an epoch on n1, n2 and n3 with two cores each.
 std::string why_not_on(const std::vector<Host>& left, std::optional<int> ranks) {
   SessionResult ended;
   for (const char* name : {"n1", "n2", "n3"}) {
@@ -169,9 +169,9 @@ TEST(EpochEnd, KnowsBeforehandWhetherTheRanksFitTheHostsThatAreLeft) {
   EXPECT_EQ(why_not_on({n1}, 4), "-np 4: needs 2 more slots: 1 host offers 2");
   n2.slots = 1;
   EXPECT_EQ(why_not_on({n1, n2}, 4), "-np 4: needs 1 more slot: 2 hosts offer 3");
-  EXPECT_EQ(why_not_on({n1, spare}, 4), "");  // nobody knows what it has
+  EXPECT_EQ(why_not_on({n1, spare}, 4), "");  // its size is unknown
   EXPECT_EQ(why_not_on({n1, n3}, 4), "");
-  EXPECT_EQ(why_not_on({}, 4), "");  // this machine, as before
+  EXPECT_EQ(why_not_on({}, 4), "");  // on this machine, as before
 }
 
 }  // namespace

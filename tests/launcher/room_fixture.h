@@ -1,6 +1,6 @@
 #pragma once
 // Tests of JoinRoom and JoinCaller: a room of two nodes, n0 and n1, over loopback. Their agent is a
-// stand-in, a shell script, which says back what it hears unless it is made anew.
+// shell script that echoes its input unless a test replaces it.
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -26,7 +26,7 @@
 
 namespace dtl::room_fixture {
 
-constexpr std::chrono::seconds kSoon{30};  // generous: a busy machine
+constexpr std::chrono::seconds kSoon{30};  // generous, for a busy machine
 inline const std::string kToken(32, 't');
 
 class RoomTest : public ::testing::Test {
@@ -35,7 +35,7 @@ class RoomTest : public ::testing::Test {
 
   RoomTest() {
     std::signal(SIGPIPE, SIG_IGN);
-    // Before a test forks: in the child nobody goes on with what a room's thread has begun.
+    // Before a test forks: a child has no thread to finish what the room's thread began.
     TlsSession::prepare(TlsSession::Side::kListens);
     std::string pattern = std::filesystem::temp_directory_path() / "dtl-join-test.XXXXXX";
     folder_ = ::mkdtemp(pattern.data());
@@ -85,8 +85,8 @@ class RoomTest : public ::testing::Test {
     return true;
   }
 
-  // What an agent that says back what it hears says to this, or all that it says when it is told
-  // nothing; and how it ends.
+  // What an echoing agent answers to this text (with an empty text: all that it says), and how it
+  // ends.
   std::pair<std::string, std::string> talk(std::size_t place, const std::string& text,
                                            const std::vector<std::string>& arguments = {}) {
     asio::io_context context;

@@ -42,10 +42,10 @@ class SchedulerJobTest : public testing::Test {
   JobSettings describe(std::vector<std::string> words) {
     return describe_job(read_job_inputs(parse_command_line(words), around_), around_);
   }
-  std::string shown(const CommandLine& line) const {  // by --show-scheduler
+  std::string shown(const CommandLine& line) const {  // as --show-scheduler prints it
     return evidence_text(evidence_beside(read_job_inputs(line, around_), around_.environment));
   }
-  // By which program a person sees how the host is.
+  // The program that a person uses to look at the host.
   static std::string shown_by(const HostAccess& access) {
     if (access.by_ssh()) return "ssh";
     if (access.to_pod()) return access.commands->login.empty() ? "pod" : "worker";
@@ -67,7 +67,7 @@ TEST_F(SchedulerJobTest, Usr1IsANoticeInAJobOfSlurmUnlessToldOtherwise) {
   EXPECT_EQ(kSlurm.notice_signal, SIGUSR1);
   EXPECT_EQ(kPbs.notice_signal, 0);
   JobInputs inputs = read_job_inputs(parse_command_line({"-hosts", "a,b", "p"}), around_);
-  inputs.nodes = NodesThatCame{&kSlurm};  // of `srun dtlaunch`
+  inputs.nodes = NodesThatCame{&kSlurm};  // from `srun dtlaunch`
   EXPECT_EQ(describe_job(inputs, around_).request.ending.notice_signal, SIGUSR1);
   inputs.line.ending.notice_signal = 0;
   EXPECT_EQ(describe_job(inputs, around_).request.ending.notice_signal, 0);
@@ -86,7 +86,7 @@ TEST_F(SchedulerJobTest, SpotIsOffUnlessAskedForAndMayStandInAJobFile) {
   EXPECT_THROW(describe({"--notice-signal", "TERM", "p"}), Error);
 }
 
-// What MPIJob and Slurm set for every job is about ssh as a program, or about srun.
+// MPIJob and Slurm set these for every job. They concern the ssh program, or srun.
 TEST(SiteVariables, ArgumentsForSshThatMeanNothingHereAreNoWarning) {
   const CommandLine line =
       parse_command_line({"p"}, {{"HYDRA_LAUNCH_EXTRA_ARGS", "-o ConnectionAttempts=10"},
@@ -129,7 +129,7 @@ TEST_F(SchedulerJobTest, KeepsToTheAllocation) {
   EXPECT_THAT(names(describe({"--scheduler", "none", "-hosts", "h3", "p"}).request.hosts),
               ElementsAre("h3"));
   const std::string nodes = file("nodes", "h1\nh1\n");
-  around_.environment = {{"PBS_NODEFILE", nodes}};  // PBS lets a job use others
+  around_.environment = {{"PBS_NODEFILE", nodes}};  // PBS allows use of other hosts
   EXPECT_THAT(names(describe({"-hosts", "h3", "p"}).request.hosts), ElementsAre("h3"));
   EXPECT_EQ(describe({"p"}).request.hosts[0].slots, 2);
   around_.environment = {{"PBS_NODEFILE", folder_ + "/none"}};
@@ -233,7 +233,7 @@ TEST_F(SchedulerJobTest, KnowsHowAPersonGetsAtTheHosts) {
                          {"HYDRA_HOST_FILE", file("pods", "w-0.a.b.svc\nw-1.a.b.svc\n")}};
   EXPECT_EQ(shown_by(by({"p"})), "worker");
   EXPECT_EQ(shown_by(by({"-hosts", "w-0,w-1", "p"})), "worker");
-  // The only node of its job, and hosts that have nothing to do with it.
+  // The only node of its job, and hosts outside it.
   around_.environment = {{"PET_NNODES", "1"}, {"PET_NODE_RANK", "0"}};
   EXPECT_EQ(shown_by(describe({"p"}).request.here), "ssh");  // set by hand
   around_.environment.emplace_back("KUBERNETES_SERVICE_HOST", "10.96.0.1");
@@ -360,7 +360,7 @@ TEST_F(SchedulerJobTest, SaysOnceThatTimeToStartIsIgnored) {
               ElementsAre(HasSubstr("--start-timeout is ignored")));
 }
 
-// As one of the tasks of a step, one on each node, without a token.
+// As one task of a step, one per node, without a token.
 TEST_F(SchedulerJobTest, StartsAStepBesideTheOneThatItIsTheFirstTaskOf) {
   ::chmod(file("srun", "").c_str(), 0755);
   around_.environment = {{"PATH", folder_},
@@ -381,11 +381,11 @@ TEST_F(SchedulerJobTest, StartsAStepBesideTheOneThatItIsTheFirstTaskOf) {
   EXPECT_THAT(names(first.request.hosts), ElementsAre("h2", "h3"));
   EXPECT_EQ(first.request.hosts[0].max_slots, 2);
   EXPECT_TRUE(first.request.hosts[0].here);
-  // The others wait there to be told the end.
+  // The other tasks wait until they learn the end.
   EXPECT_THAT(names(describe({"-hosts", "h3", "p"}).step->nodes), ElementsAre("h2", "h3"));
   EXPECT_THROW(describe({"-launcher", "ssh", "p"}), Error);
   EXPECT_THROW(describe({"--detach", "p"}), Error);
-  around_.has_token = true;  // they find each other by it
+  around_.has_token = true;  // lets them find each other
   EXPECT_THROW(describe({"p"}), Error);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A session with two nodes, n1 and n2, whose agents are fakes, and with pipes for its output.
+// A session with two nodes, n1 and n2, with fake agents, and with pipes for its output.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace dtl::testing_support {
 
-// The fake agents' tasks, ended with the io_context of the session that they live in.
+// The fake agents' tasks. They end with the io_context of their session.
 struct FakeAgents : asio::execution_context::service {
   inline static asio::execution_context::id id;
   explicit FakeAgents(asio::execution_context& context)
@@ -86,7 +86,7 @@ class SessionTest : public testing::Test {
   std::string output_, errors_;
 };
 
-// Ranks that end when they are told to stop, as most do.
+// Ranks that end when told to stop, as most do.
 inline Behaviour end_when_stopped(std::uint32_t rank) {
   return [rank](const Message& message, Connection& connection) {
     if (std::holds_alternative<Stop>(message)) {

@@ -50,7 +50,7 @@ TEST_F(SessionTest, TellsRanksWhereRankZeroIsReached) {
   EXPECT_THAT(environment[1], testing::Contains("RANK=1"));
 }
 
-// The second agent has nothing to do: it is told to end before any rank starts.
+// The second agent is not needed: it must end before any rank starts.
 TEST_F(SessionTest, TakesTwoNamesOfOneMachineForOneNode) {
   for (auto& [name, agent] : agents_) {
     agent.facts.boot_id = "boot";
@@ -193,7 +193,7 @@ Behaviour ends_at_once() {
       [](const RankSpec& spec, Connection& connection) { exit_with(connection, spec.rank, 0); });
 }
 
-// n1's rank takes what comes, has read `read` bytes of it, and ends.
+// n1's rank receives input, reports that it read `read` bytes of it, and ends.
 Behaviour reads_input(std::uint64_t read) {
   return healthy([](const RankSpec&, Connection&) {},
                  [read](const Message& message, Connection& connection) {
@@ -250,7 +250,7 @@ TEST_F(SessionTest, SetsAFileBackToWhatARankHasRead) {
   const Fd file(::memfd_create("input", MFD_CLOEXEC));
   write_all(file.get(), "one\ntwo\nthree\n");
   Fd input(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
-  ::lseek(input.get(), 4, SEEK_SET);  // what came before was somebody else's
+  ::lseek(input.get(), 4, SEEK_SET);  // earlier bytes belong to somebody else
   options_.input = input.get();
   agents_["n1"].behaviour = reads_input(4);
   agents_["n2"].behaviour = ends_at_once();
@@ -270,7 +270,7 @@ TEST_F(SessionTest, LosesNothingOfADevice) {
 TEST_F(SessionTest, SaysHowMuchOfItsInputIsLost) {
   Pipe input = make_pipe();
   options_.input = input.read_end.get();
-  options_.streams.stdin_for.mode = InputMode::kAll;  // is read ahead
+  options_.streams.stdin_for.mode = InputMode::kAll;  // reads ahead
   write_all(input.write_end.get(), "one\ntwo\n");
   agents_["n1"].behaviour = reads_input(2);
   agents_["n2"].behaviour = healthy([](const RankSpec& spec, Connection& connection) {

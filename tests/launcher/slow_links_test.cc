@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kMega = 1'000'000;
 
-// A ring of hosts, each of which has sent so many megabytes a second to the next one.
+// A ring of hosts, each with a rate of sending to the next one.
 class SlowLinksTest : public testing::Test {
  protected:
   // rates: of the link from each host to the next, in MB per second; all carry `bytes` per second.
@@ -50,7 +50,7 @@ TEST_F(SlowLinksTest, NamesTheHostThatAllSlowLinksHaveInCommon) {
   EXPECT_EQ(told[0].node, 1);
 }
 
-// Where all send to all, the way there and back of one host are most of the links among three.
+// If all send to all, one host's two directions are most of the links among three hosts.
 TEST_F(SlowLinksTest, NamesTheHostThatMostLinksTouch) {
   std::vector<SlowLink> told;
   for (int i = 0; i < 90; ++i) {

@@ -40,7 +40,7 @@ TEST(SrunCommand, StartsOneTaskOnEachNodeAndBindsNothing) {
   EXPECT_THAT(srun_arguments(wish), Contains("--nodelist=n1,n2"));
 }
 
-// An option that srun does not know is the end of it.
+// srun exits at an option that it does not know.
 TEST(SrunCommand, TakesOnlyWhatItsVersionKnows) {
   SrunWish wish;
   wish.nodes = {"n1"};
@@ -87,7 +87,7 @@ TEST(SrunCommand, LeavesOutWhatWasMeantForAnotherStep) {
                   Pair("SLURM_RESTART_COUNT", "1"), Pair("SLURM_EXTERNAL_LAUNCHER", "1")));
 }
 
-// What is no srun says nothing of its version.
+// The output of another program tells no version.
 TEST(SrunStarter, HandsTheTokenOnUnlessNodesReadItsFile) {
   SrunStarterOptions options;
   options.srun = "/bin/false";

@@ -1,4 +1,4 @@
-// An srun that says its version, SRUN_HERE_VERSION, and notes each time in the file
+// A fake srun that prints the version SRUN_HERE_VERSION and records each call in the file
 // SRUN_HERE_NOTES.
 
 #include <cstdio>

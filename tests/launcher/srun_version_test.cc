@@ -72,7 +72,7 @@ TEST_F(SrunVersionAsked, AgainWhereWhatIsKeptIsBroken) {
   EXPECT_EQ(times_asked(), 2);
 }
 
-// Which srun it runs may be another one the next time.
+// A script may run another srun the next time.
 TEST_F(SrunVersionAsked, OfAScriptEachTime) {
   std::filesystem::remove(srun());
   std::ofstream(srun()) << "#!/bin/sh\nexec '" << program() << "' \"$@\"\n";

@@ -27,7 +27,7 @@ constexpr const char* kOtherKey =
 
 class HostKey : public SshTest {
  public:
-  // node2's own line without the host names: "ssh-ed25519 AAAA...".
+  // node2's line without hostnames: "ssh-ed25519 AAAA...".
   std::string true_key() {
     const std::string all = read_file(kKnownHosts, 1 << 20);
     const std::size_t at = all.find(' ', all.find("\nnode2,") + 1) + 1;
@@ -125,7 +125,7 @@ TEST_F(Login, KeyThatOthersMayReadIsNotUsed) {
   EXPECT_THAT(failure().reason(), HasSubstr("id_ed25519 (others may read it)"));
 }
 
-// As a Secret is mounted: its mode is Kubernetes' choice, but nobody writes there.
+// As a mounted Secret: Kubernetes chooses its mode, but nobody writes there.
 TEST_F(Login, MountedKeyThatOthersMayWriteIsNotUsed) {
   must("node1", "mkdir /run/keys && cp /run/root/.ssh/id_ed25519 /run/keys/id_rsa");
   must("node1", "rm /run/root/.ssh/id_ed25519; chmod 666 /run/keys/id_rsa");
@@ -163,7 +163,7 @@ TEST_F(Login, DoesNotWaitForAnAgentThatHangs) {
   EXPECT_EQ(error.reason(), "ssh-agent does not answer");
 }
 
-// Which is no refusal: the next try may succeed.
+// This is not a refusal: the next try may succeed.
 TEST_F(Login, ThatTheServerDoesNotLiveToAnswerIsNoDeniedPermission) {
   must("node2",
        "printf \"#!/bin/sh\\nkill -9 \\$PPID\\n\" >/run/cut && chmod 755 /run/cut && "
@@ -191,7 +191,7 @@ TEST_F(Login, ThatGetsNoSessionIsNamedAsTheServersSetting) {
   EXPECT_THAT(error.hint(), HasSubstr("maxsessions"));
 }
 
-// It keeps the connection; nobody must wait for the end of that.
+// The server keeps the connection open; dtlaunch must not wait for its end.
 TEST_F(Login, IsOverWhereTheServerFallsSilentAfterIt) {
   std::string reason;
   run([](Login& test, std::string& why) -> awaitable<void> {

@@ -148,8 +148,8 @@ TEST_F(SshAgent, IsGoneWhenItsStreamIsClosedHalfWay) {
        "[ -d /proc/$pid ] || exit 0; sleep 0.01; done; exit 1");
 }
 
-// What it said before is still unread, so that libssh does not call the channel closed yet, and its
-// end of file comes long before its exit status.
+// Its earlier output is unread, so libssh does not report the channel as closed yet. Its end of
+// file comes long before its exit status.
 TEST_F(SshAgent, ThatEndsWhileItIsWrittenToIsNotTakenForUnreachable) {
   make_agent("head -c 100000 /dev/zero; exec >&- 2>&-; sleep 0.3; exit 3");
   Exit status = Exit::kOk;

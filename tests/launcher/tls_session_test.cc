@@ -14,7 +14,7 @@ using Side = TlsSession::Side;
 
 const std::string kSecret(32, 's');
 
-// Carries bytes both ways until nothing moves; what either side refused.
+// Carries bytes both ways until nothing moves. Returns either side's error.
 std::optional<Error> shake_hands(TlsSession& listener, TlsSession& caller) {
   for (int round = 0; round < 10; ++round) {
     bool proved = true;

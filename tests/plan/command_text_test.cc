@@ -75,7 +75,7 @@ TEST(CommandText, MasksSecretsOfTheEnvironmentWhereverTheyStand) {
             "sh -c 'login ***'");
 }
 
-// program: of the scheduler, that has started agents.
+// program: the scheduler's, which has started agents.
 Host host_by(const Scheduler* scheduler, const std::string& name, const std::string& program = "") {
   Host host;
   host.name = name;
@@ -118,7 +118,7 @@ TEST(HandCommands, AreTheOtherSchedulersOnTheirHosts) {
   EXPECT_EQ(state_command(host_by(&kLsf, "n2")), "bhosts n2");
   EXPECT_EQ(kills_command(host_by(&kLsf, "n2")), "bhist -l 42");
   EXPECT_EQ(leftovers_command(host_by(&kLsf, "n2")), "bkill 42");
-  Host unnumbered = host_by(&kLsf, "n2");  // LSF need not say which job it is
+  Host unnumbered = host_by(&kLsf, "n2");  // LSF need not tell the job's id
   unnumbered.access.job.clear();
   EXPECT_EQ(kills_command(unnumbered), "bhosts n2");
   EXPECT_EQ(leftovers_command(unnumbered), "dtlaunch clean -hosts n2");
@@ -134,8 +134,8 @@ TEST(HandCommands, AreTheOtherSchedulersOnTheirHosts) {
             "pbsdsh -h n2 sh -c 'ulimit -t'");
 }
 
-// The pod of an Indexed Job has more letters behind its host's name: kubectl describes all that
-// begin with it, and nothing else takes such a name.
+// A pod of an Indexed Job has a suffix after its hostname. kubectl describe accepts a prefix, and
+// no other command does.
 TEST(HandCommands, AreKubectlsInPods) {
   const Host ending = host_by(&kIndexedJob, "bert-1");
   for (const std::string& line :

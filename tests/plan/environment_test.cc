@@ -120,7 +120,7 @@ TEST(Environment, SpeaksOtherLaunchersNamesWhenAsked) {
                                              {"OMPI_COMM_WORLD_NODE_RANK", "0"},
                                              {"OMPI_UNIVERSE_SIZE", "4"},
                                              {"OMPI_APP_CTX_NUM_PROCS", "3"}}));
-  EXPECT_EQ(added_by(identity, "Torchrun"), Map());  // what torchrun says, all ranks are told
+  EXPECT_EQ(added_by(identity, "Torchrun"), Map());  // the same for all ranks, as from torchrun
   EXPECT_EQ(added_by(identity, "horovod,deepspeed,horovod"), (Map{{"HOROVOD_RANK", "2"},
                                                                   {"HOROVOD_SIZE", "4"},
                                                                   {"HOROVOD_LOCAL_RANK", "0"},

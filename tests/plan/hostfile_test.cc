@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// "user@name/port*slots", what is absent left out.
+// "user@name/port*slots" without missing parts.
 std::string short_form(const Host& host) {
   return fmt::format("{}{}{}{}", host.user.empty() ? "" : host.user + "@", host.name,
                      host.port == 0 ? "" : fmt::format("/{}", host.port),

@@ -5,8 +5,8 @@
 
 namespace dtl {
 
-// `numa` NUMA nodes of `cores` cores each; with two threads per core, core i has the CPUs i and
-// i + all cores, as Linux numbers them.
+// `numa` NUMA nodes with `cores` cores each. With two threads per core, core i has the CPUs i and i
+// + the number of all cores, as on most Linux servers.
 inline NodeTopology invented_topology(int numa, int cores, int threads_per_core = 1) {
   NodeTopology topology;
   const int total = numa * cores;

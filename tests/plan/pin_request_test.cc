@@ -39,7 +39,7 @@ std::vector<std::string> texts(const std::vector<CpuSet>& sets) {
   return lists;
 }
 
-// "core" and the like of two sockets of four cores with two threads each, siblings 8 apart.
+// Pins for two sockets with four cores each, two threads per core, siblings 8 apart.
 std::vector<std::string> pins(const PinRequest& request, int ranks, int threads = 0) {
   return texts(pin_domains(request, invented_topology(2, 4, 2), ranks, threads, "node1").of_rank);
 }

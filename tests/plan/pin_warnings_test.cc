@@ -60,7 +60,7 @@ TEST(PinWarnings, AreSilentWhenAllIsWell) {
 }
 
 TEST(PinWarnings, CountThreadsAndWorkersOnCores) {
-  // The seed's job: two ranks of 24 threads and 2 workers each on 32 cores.
+  // A typical job: two ranks with 24 threads and 2 workers each on 32 cores.
   EXPECT_THAT(warnings(server(1, 32, 2), 2, {{"OMP_NUM_THREADS", "24"}, {"CCL_WORKER_COUNT", "2"}}),
               ElementsAre("node1: 52 threads on 32 cores, 1.6 on each"));
   EXPECT_THAT(warnings(server(1, 32), 1, {{"I_MPI_PIN_DOMAIN", "[2]"}, {"OMP_NUM_THREADS", "28"}}),
@@ -70,7 +70,7 @@ TEST(PinWarnings, CountThreadsAndWorkersOnCores) {
 TEST(PinWarnings, NameCoresThatAreLeftIdle) {
   EXPECT_THAT(warnings(server(1, 32, 2), 1, {{"I_MPI_PIN_DOMAIN", "[0xfffffff0]"}}),
               ElementsAre("node1: 4 of 32 cores are left idle: CPUs 0-3,32-35"));
-  // Not where oneCCL was told to use them.
+  // No warning if oneCCL was told to use these cores.
   EXPECT_THAT(warnings(server(1, 32, 2), 1,
                        {{"I_MPI_PIN_DOMAIN", "[0xfffffff0]"},
                         {"CCL_WORKER_COUNT", "4"},
@@ -119,7 +119,7 @@ TEST(CommCores, AreExportedToOneCclAndLibdtring) {
   EXPECT_THAT(plan.nodes[0].ranks[1].memory_nodes, ElementsAre(1));
 }
 
-// The seed's own machine: 64 CPUs, 32 cores, 4 of them for communication.
+// 64 CPUs, 32 cores, 4 of them for communication.
 TEST(CommCores, OfTheSeedsMachine) {
   Request request;
   request.programs[0].command = {"python3"};
@@ -135,7 +135,7 @@ TEST(CommCores, OfTheSeedsMachine) {
   EXPECT_THAT(rank.environment, Contains("CCL_WORKER_AFFINITY=0,1,2,3,32,33,34,35"));
 }
 
-// Two ranks and two workers each: what the launcher of the seed got wrong.
+// Two ranks with two workers each need four cores.
 TEST(CommCores, AreAsManyAsOneCclsWorkers) {
   const JobPlan plan = plan_on(server(1, 32, 2), 1, 2, {{"CCL_WORKER_COUNT", "2"}});
   EXPECT_THAT(plan.nodes[0].ranks[0].environment,

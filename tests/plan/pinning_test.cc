@@ -78,7 +78,7 @@ TEST(Pinning, ManagesOnANodeThatCannotNameItsCores) {
   EXPECT_THAT(lists(topology, 2), ElementsAre("0-3 t2", "0-3 t2"));
 }
 
-// Over many shapes: disjoint, inside the budget, all of it used, sizes that differ by one at most.
+// For many shapes: disjoint, inside the budget, all used, sizes that differ by at most one.
 TEST(Pinning, DividesEveryShapeFairly) {
   for (int numa = 1; numa <= 4; ++numa) {
     for (int cores = 1; cores <= 6; ++cores) {

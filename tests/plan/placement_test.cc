@@ -22,7 +22,7 @@ Request request_for(const std::vector<std::optional<int>>& slots) {
   return request;
 }
 
-// The host of each rank, in order of rank.
+// The host of each rank, in rank order.
 std::vector<int> hosts_of(const Request& request, const std::vector<int>& cores) {
   std::vector<int> hosts;
   for (const RankPlace& place : place_ranks(request, cores)) {
@@ -71,7 +71,7 @@ TEST(Placement, NumbersRanksWithinTheirHost) {
   EXPECT_EQ(places[2].local_size, 1);
 }
 
-// Hosts 0 and 2 are one machine.
+// Hosts 0 and 2 are the same machine.
 TEST(Placement, NumbersRanksThroughAllNamesOfTheirNode) {
   const std::vector<RankPlace> places = place_ranks(request_for({2, 1, 1}), {8, 8, 8}, {0, 1, 0});
   ASSERT_EQ(places.size(), 4u);
@@ -228,7 +228,7 @@ TEST(Placement, AsksWhetherAPortIsMeant) {
     EXPECT_THAT(error.what(),
                 HasSubstr("looks like a port. Try: a hostfile with 'node2 port=2222'"));
   }
-  request.placement.ranks = 4;  // as many as the cores carry
+  request.placement.ranks = 4;  // as many as there are cores
   EXPECT_EQ(place_ranks(request, {2, 2}).size(), 4U);
   request.placement.ranks.reset();
   EXPECT_EQ(place_ranks(request, {2, 200}).size(), 2224U);

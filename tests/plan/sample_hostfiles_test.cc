@@ -1,4 +1,4 @@
-// Each file of hostfiles/ is a dialect that dtlaunch-hostfile(5) promises to read.
+// Each file in hostfiles/ is a dialect that dtlaunch-hostfile(5) documents.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

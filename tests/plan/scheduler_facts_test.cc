@@ -1,4 +1,4 @@
-// What is known of each scheduler, without the environment of a job.
+// Facts about each scheduler that need no job environment.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(SchedulerFacts, SaysThatAMeetingPointAloneIsLeftOut) {
   EXPECT_THAT(evidence.warnings, testing::ElementsAre(HasSubstr("without DTL_NODE_RANK")));
 }
 
-// A command's arguments are everybody's to read, and a shell keeps what was typed.
+// All users can read a command's arguments, and shells keep a history.
 TEST(SchedulerFacts, SaysNoTokenInACommandsArguments) {
   for (const Scheduler* scheduler : schedulers()) {
     EXPECT_THAT(std::string(scheduler->token_hint), testing::Not(HasSubstr("from-literal")));

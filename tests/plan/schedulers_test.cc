@@ -1,6 +1,6 @@
-// Environments as schedulers set them: tests/data/schedulers. What is made of each is in
-// expected.txt there; after a change that means to alter it, write it anew and read the difference:
-// DTL_WRITE_TABLES=1 build/release/bin/plan_test --gtest_filter='Scheduler.*'
+// Environments from real schedulers: tests/data/schedulers. expected.txt there has the results.
+// After an intended change, rewrite it and check the difference: DTL_WRITE_TABLES=1
+// build/release/bin/plan_test --gtest_filter='Scheduler.*'
 
 #include "plan/schedulers/evidence.h"
 #include "plan/schedulers/flux.h"
@@ -47,7 +47,7 @@ Variables fixture(const std::string& name) {
   return environment;
 }
 
-// The lists that the fixtures' variables name.
+// The host lists that the fixtures' variables name.
 SchedulerAnswers answers_for(const SchedulerQuestions& questions) {
   SchedulerAnswers answers;
   answers.file_problem = "no such file";
@@ -116,7 +116,7 @@ TEST(Schedulers, ReadsEveryFixtureAsExpected) {
 
 TEST(Schedulers, TakesABatchScriptForTheLauncher) {
   const SchedulerEvidence evidence = find(fixture("slurm22-sbatch-N2-n4"));
-  EXPECT_EQ(evidence.role, SchedulerRole::kLauncher);  // though PROCID=0 and NTASKS=4 are there
+  EXPECT_EQ(evidence.role, SchedulerRole::kLauncher);  // although PROCID=0 and NTASKS=4 are set
   EXPECT_THAT(hosts_of(evidence), ElementsAre("n1:2 here", "n2:2"));
   EXPECT_EQ(evidence.starter, kSlurm.starter);
   EXPECT_TRUE(evidence.hosts_are_all);
@@ -134,7 +134,7 @@ TEST(Schedulers, TakesSlotsFromTasksOnlyWhereTheyWereAskedFor) {
   EXPECT_THAT(hosts_of(find(fixture("slurm22-sbatch-exclusive"))),
               ElementsAre("n1 of 2 here", "n2 of 2"));
   EXPECT_THAT(hosts_of(find(fixture("slurm22-salloc-N2"))), ElementsAre("n1 of 1", "n2 of 1"));
-  // A step of one task: its numbers are not those of the job.
+  // In a step of one task, the step's numbers are not those of the job.
   EXPECT_THAT(hosts_of(find(fixture("slurm22-step-n1"))), ElementsAre("n1 of 2 here", "n2 of 1"));
 }
 
@@ -187,7 +187,7 @@ TEST(Schedulers, AsksFluxWhereItsTasksMeet) {
   EXPECT_EQ(rank.coordinator, "corona5");
   EXPECT_FALSE(rank.refusal);
   EXPECT_EQ(find(fixture("flux-node1")).coordinator, "corona5");
-  // Without an answer DTL_RDZV is asked for; with it nobody is asked.
+  // Without an answer, it asks for DTL_RDZV; with an answer, it asks nothing.
   EXPECT_TRUE(find_scheduler(fixture("flux-task5"), {}, {}).refusal);
   const Variables told = with(fixture("flux-task5"), {{"DTL_RDZV", "c5:4000"}});
   EXPECT_FALSE(scheduler_questions(told, {}).tool);
@@ -386,10 +386,10 @@ TEST(Schedulers, KnowsWhichStandInsideAnother) {
   const Variables slurm = fixture("slurm22-sbatch-N2-n4");
   EXPECT_EQ(find(with(slurm, fixture("flux-task5"))).scheduler, &kFlux);
   EXPECT_EQ(find(with(slurm, {{"FLUX_URI", "local:///x"}})).scheduler, &kFlux);
-  // What people export for torchrun and for Open MPI is no scheduler's word.
+  // Variables that users export for torchrun and Open MPI do not mean a scheduler.
   EXPECT_EQ(find(with(slurm, {{"PET_NNODES", "2"}})).scheduler, &kSlurm);
   EXPECT_EQ(find(with(slurm, {{"OMPI_MCA_orte_default_hostfile", "/x"}})).scheduler, &kSlurm);
-  // A rank that starts a job of its own does not want the hosts of all.
+  // A rank that starts its own job does not want the hosts of the outer job.
   EXPECT_EQ(find(with(slurm, {{"DTLAUNCH_JOB", "1234"}})).scheduler, nullptr);
   EXPECT_EQ(find(with(slurm, {{"DTLAUNCH_JOB", "1"}}), &kSlurm).scheduler, &kSlurm);
 }

@@ -29,7 +29,7 @@ std::string error_of(Call call) {
   return "no error";
 }
 
-// The table is what Slurm itself says.
+// The expected values are scontrol's own output.
 TEST(SlurmHostlist, ExpandsAsScontrolDoes) {
   int rows = 0;
   const std::string table =

@@ -60,7 +60,7 @@ NodeFacts task_on(const std::string& host, const std::vector<int>& cpus) {
   return facts;
 }
 
-// Three tasks, the first and the last on one host, as srun's cyclic distribution has them.
+// Three tasks, the first and the last on one host, as with srun's cyclic distribution.
 TEST(TaskPins, AreOfAPlanThatCountsLocalRanksByMachine) {
   Request request;
   request.hosts_are_tasks = true;
@@ -74,7 +74,7 @@ TEST(TaskPins, AreOfAPlanThatCountsLocalRanksByMachine) {
   const auto places = place_ranks(request, {4, 4, 4}, {0, 1, 0});
   const Network network{{{"10.0.0.1", "eth0"}, {"10.0.0.2", "eth0"}, {"10.0.0.1", "eth0"}}, 29999};
   const JobPlan plan = make_job_plan(request, facts, places, network, "0123456789abcdef");
-  ASSERT_EQ(plan.nodes.size(), 3u);  // each has an agent of its own
+  ASSERT_EQ(plan.nodes.size(), 3u);  // each has its own agent
   for (int k = 0; k < 3; ++k) {
     ASSERT_EQ(plan.nodes[static_cast<std::size_t>(k)].ranks.size(), 1u);
     EXPECT_EQ(plan.nodes[static_cast<std::size_t>(k)].host, k);

@@ -1,4 +1,4 @@
-// More operations than run at once.
+// More operations than can run at once.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -18,7 +18,7 @@ dt_work submit_sum(dt_comm* comm, std::vector<float>& values) {
   return work;
 }
 
-// More than run at once, of two communicators, the last one first.
+// More than can run at once, on two communicators, the last one first.
 void wait_backwards(dt_comm* comm, int rank) {
   constexpr int kRounds = 60, kOperations = 20;
   dt_comm* part = nullptr;

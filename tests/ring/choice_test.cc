@@ -1,4 +1,4 @@
-// How operations are carried out: algorithm, lane and wire, and what is laid out for them.
+// The choice of algorithm, lane and wire format, and the buffers that each needs.
 #include "ring/operation/choice.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Results of every collective for every size and world. Values are small whole numbers, so every
-// order of summing gives the same bits and a result can be compared exactly.
+// order of summing gives the same bits, and results are compared exactly.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ float value_at(int rank, std::size_t i) {
   return static_cast<float>((static_cast<std::size_t>(rank) * 31 + i * 7) % kPeriod) - 500.0f;
 }
 
-// The first kPeriod values, again and again.
+// Repeats the first kPeriod values.
 void repeat_period(std::vector<float>& values) {
   for (std::size_t done = kPeriod; done < values.size();) {
     const std::size_t more = std::min(done, values.size() - done);
@@ -187,7 +187,7 @@ TEST(Collectives, AllreduceSumsEveryType) {
       });
 }
 
-// Values whose sum depends on the order: all ranks must still have the same bits, twice.
+// The sum of these values depends on the order: all ranks must still have the same bits, twice.
 TEST(Collectives, SumsOfAwkwardNumbersAreBitwiseEqualOnAllRanksAndAgain) {
   for (const std::size_t count : {std::size_t{100}, std::size_t{200000}}) {
     std::mutex mutex;
@@ -243,7 +243,7 @@ TEST(Collectives, RanksMayComeLate) {
                            DT_WIRE_DEFAULT, 0, &work),
               DT_OK);
     if (rank != 0) {
-      EXPECT_EQ(dt_wait(comm, work, 1), DT_PENDING);  // rank 0 has not even begun
+      EXPECT_EQ(dt_wait(comm, work, 1), DT_PENDING);  // rank 0 has not begun
       others_wait.arrive_and_wait();
     }
     ASSERT_EQ(dt_wait(comm, work, -1), DT_OK) << last_error(comm);

@@ -1,4 +1,4 @@
-// How callers hear that operations have ended: by id, by any of them, by a descriptor.
+// How callers learn that operations have ended: by id, by waiting for any, by a descriptor.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -232,7 +232,7 @@ TEST(Completion, LoopDrivenByPollHearsOfAll) {
       for (const dt_work work : some.works) {
         const auto at = std::find(owners.begin(), owners.end(), work);
         ASSERT_NE(at, owners.end());
-        // Ends may come in another order than beginnings; what is submitted must not.
+        // Operations may end in any order, but must be submitted in the same order.
         if (submitted == kRounds) continue;
         ++submitted;
         auto& buffer = values[static_cast<std::size_t>(at - owners.begin())];
@@ -275,7 +275,7 @@ TEST(Completion, SmallOperationOvertakesALargeOne) {
   });
 }
 
-// What is sent to a rank before a short operation begins there must not keep that one waiting.
+// Data sent to a rank before a short operation begins there must not delay that one.
 TEST(Completion, SmallOperationsPassThreeLargeOnesThatCannotEndYet) {
   run_ranks(3, [](dt_comm* comm, int rank) {
     std::vector<std::vector<float>> large(4, std::vector<float>(1 << 20, 1.0F));
@@ -292,8 +292,8 @@ TEST(Completion, SmallOperationsPassThreeLargeOnesThatCannotEndYet) {
   });
 }
 
-// Callers run the links themselves while they wait; one who submits and computes must not hold up
-// the others for longer than it takes the communication thread to notice.
+// Callers run the links themselves while they wait. One that submits and computes must not delay
+// the others longer than the communication thread needs to notice.
 TEST(Completion, OperationsMoveOnWhileACallerComputes) {
   using Clock = std::chrono::steady_clock;
   constexpr int kRounds = 5;
@@ -301,10 +301,10 @@ TEST(Completion, OperationsMoveOnWhileACallerComputes) {
   run_ranks(2, [&](dt_comm* comm, int rank) {
     for (int round = 1; round <= kRounds; ++round) {
       std::vector<float> values(1000, 1.0F);
-      EXPECT_EQ(dt_wait(comm, submit_barrier(comm), -1), DT_OK);  // here, most likely
+      EXPECT_EQ(dt_wait(comm, submit_barrier(comm), -1), DT_OK);  // probably runs the links
       const dt_work work = submit_sum(comm, values);
       const auto end = Clock::now() + std::chrono::seconds(20);
-      if (rank == 0) {  // busy until the other has its sum
+      if (rank == 0) {  // busy until the other rank has its sum
         while (waited < round && Clock::now() < end) std::this_thread::yield();
       }
       EXPECT_EQ(dt_wait(comm, work, 20000), DT_OK);
@@ -315,7 +315,7 @@ TEST(Completion, OperationsMoveOnWhileACallerComputes) {
   });
 }
 
-// Several threads of each rank; a lock and a turn fix the order of the calls on all ranks.
+// Several threads per rank; a lock and a turn give the same order of calls on all ranks.
 TEST(Completion, ThreadsOfOneRankShareACommunicator) {
   run_ranks(3, [](dt_comm* comm, int rank) {
     constexpr int kThreads = 4, kEach = 50;

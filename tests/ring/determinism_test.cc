@@ -1,4 +1,4 @@
-// The same values give the same bits: on all ranks, every time, however the work is arranged.
+// Equal values give equal bits: on all ranks, every time, however the work is arranged.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace {
 
 using Values = std::vector<float>;
 
-// Of very different sizes, so that every other order of summing gives other bits.
+// Of very different magnitudes, so that another order of summing gives other bits.
 Values input_of(int rank, std::size_t count, std::size_t from = 0) {
   Values values(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -72,7 +72,7 @@ Values sum_by(dt_comm* comm, Values values, bool is_in_place = true) {
   return is_in_place ? values : out;
 }
 
-// The sum, having checked that all ranks have the same.
+// The sum; checks that all ranks have the same.
 Values sum_of(const Way& way, std::size_t count) {
   std::mutex mutex;
   std::vector<Values> results;
@@ -122,7 +122,7 @@ TEST_P(ByAlgorithm, BitsOnNodesAreTheSameEveryTime) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(sum_of(way, 100003), usual));
 }
 
-// Where every rank makes the sum itself, all must make it in the same order.
+// If every rank computes the sum itself, all must use the same order.
 TEST_P(ByAlgorithm, ZerosAndNansAreTheSameOnAllRanks) {
   for (const int world : {2, 3, 4}) {
     for (const int op : {DT_SUM, DT_MIN, DT_MAX, DT_PROD}) {
@@ -208,7 +208,7 @@ TEST_P(Deterministic, ReduceScatterIsInOrderOfRankToo) {
   });
 }
 
-// Short and long sums travel alike, so an element does not show in which one it was.
+// Short and long sums use the same format, so a result does not show which one it came from.
 TEST(Determinism, WithSixteenBitsAnElementDoesNotDependOnItsTensorEither) {
   Way way;
   way.world = 4;

@@ -1,5 +1,5 @@
-// What leaves a host under TLS: that it arrives, that only the key lets anybody in, and what ranks
-// say that differ in it. What a changed bit does is in proxy_test.cc.
+// TLS between hosts: data arrives, only the key lets ranks in, and mismatched settings are
+// reported. proxy_test.cc changes bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -37,7 +37,7 @@ struct Ends {
       : server(pair.first.get(), Tls::End::kServer, key_of(of_server), records_of_one_key),
         client(pair.second.get(), Tls::End::kClient, key_of(1), records_of_one_key) {}
 
-  // What each end makes of it in the end.
+  // Each end's final status.
   std::array<int, 2> shake_hands() {
     std::array<int, 2> results{EAGAIN, EAGAIN};
     for (int i = 0; i < 10; ++i) {
@@ -55,7 +55,7 @@ iovec part_of(std::vector<char>& bytes, std::size_t from = 0) {
   return {bytes.data() + from, bytes.size() - from};
 }
 
-// From one end to the other, both stepping in turn.
+// Sends from one end to the other, stepping both in turn.
 std::vector<char> carry(Tls& from, Tls& to, std::vector<char> head, std::vector<char> payload) {
   std::vector<char> received(head.size() + payload.size());
   for (std::size_t sent = 0, read = 0; read < received.size();) {
@@ -119,7 +119,7 @@ TEST(Tls, RefusesWhatWasChangedAndTellsTheOtherEnd) {
   ASSERT_EQ(::send(ends.pair.second.get(), record.data(), static_cast<std::size_t>(n), 0), n);
   EXPECT_EQ(ends.server.receive(room), -1);
   EXPECT_EQ(errno, kAltered);
-  ends.pair.first.reset();  // the end comes behind the reason
+  ends.pair.first.reset();  // the end follows the reason
   EXPECT_EQ(ends.client.receive(room), -1);
   EXPECT_EQ(errno, kRejected);
 }
@@ -138,7 +138,7 @@ struct Listener : Sink {
   std::vector<int> errors;
 };
 
-// Two links under TLS, and between them somebody who passes on what the ends say.
+// Two links under TLS, with a proxy between them.
 struct Between {
   Between() {
     int of_far = EAGAIN, of_near = EAGAIN;
@@ -153,7 +153,7 @@ struct Between {
     near.add_stream(Lane::kBulk, 0, Channel(std::move(near_end.second), std::move(near_tls)));
     far->add_stream(Lane::kBulk, 0, Channel(std::move(far_end.second), std::move(far_tls)));
   }
-  // All that there is; with a bit of its byte number `turned` turned.
+  // Passes all bytes on; flips a bit of byte number `turned`.
   static void pass(const Fd& from, const Fd& to, std::size_t turned = ~std::size_t{0}) {
     std::array<char, 16384> bytes;
     const ssize_t n = ::recv(from.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -286,7 +286,7 @@ TEST(Encryption, HoldsForPartsOfACommunicator) {
   });
 }
 
-// Of each rank, what it says of a world in which some ranks encrypt.
+// Each rank's result in a world in which only some ranks encrypt.
 std::vector<Joined> meet_with(const std::vector<bool>& encrypts) {
   const Place place = free_place();
   std::vector<std::future<Joined>> ranks;

@@ -128,8 +128,8 @@ TEST(Environment, SecretFileMustBePrivateAndLongEnough) {
   ::unlink(path.c_str());
 }
 
-// The first byte of the secret that a process so many generations below this one finds under the
-// number, where `below` prepares the first of them; 0 if it finds none.
+// The first byte of the secret that a process this many generations below this one finds under the
+// descriptor number; 0 if it finds none. The first of them calls `below`.
 int secret_found_below(int generations, int number, const std::function<void()>& below) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -147,20 +147,19 @@ int secret_found_below(int generations, int number, const std::function<void()>&
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// As accelerate's launcher and torchrun start the ranks: with every descriptor closed but 0, 1
-// and 2.
+// accelerate's launcher and torchrun start ranks with every descriptor closed but 0, 1 and 2.
 TEST(Environment, SecretIsFoundInTheProcessAboveWhereThisOneHasLostIt) {
   const Fd fd = secret_descriptor(32);
   const int number = fd.get();
   const auto close_it = [&] { ::close(number); };
   const auto open_another = [&] { ::dup2(Fd(::open("/proc/self/exe", O_RDONLY)).get(), number); };
-  EXPECT_EQ(secret_found_below(1, number, close_it), 0);  // not sealed: anybody's file
+  EXPECT_EQ(secret_found_below(1, number, close_it), 0);  // not sealed, so not trusted
   ASSERT_EQ(::fcntl(number, F_ADD_SEALS, F_SEAL_WRITE), 0);
   EXPECT_EQ(secret_found_below(1, number, [] {}), 's');
   EXPECT_EQ(secret_found_below(1, number, close_it), 's');
   EXPECT_EQ(secret_found_below(3, number, close_it), 's');
   EXPECT_EQ(secret_found_below(1, number, open_another), 's');
-  ASSERT_EQ(::fcntl(number, F_SETFD, FD_CLOEXEC), 0);  // a rank above has read it for itself
+  ASSERT_EQ(::fcntl(number, F_SETFD, FD_CLOEXEC), 0);  // a rank above read it for its own use
   EXPECT_EQ(secret_found_below(1, number, close_it), 0);
 }
 
@@ -225,7 +224,7 @@ TEST(Environment, TwoProcessesMeet) {
   }
 }
 
-// The CPUs of this process's threads named "dtring".
+// The CPUs of this process's "dtring" threads.
 std::vector<std::string> cpus_of_communication_threads() {
   std::vector<std::string> lists;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -265,7 +264,7 @@ TEST(Environment, GoesOnWhereTheCpusAreNotToBeHad) {
   run_ranks(2, tuning, {}, [](dt_comm* comm, int) { EXPECT_EQ(barrier(comm), DT_OK); });
 }
 
-// Whether two ranks that may use these CPUs have measured which algorithm is quickest.
+// Whether two ranks on these CPUs have measured which algorithm is fastest.
 bool measure_on(const cpu_set_t& cpus) {
   cpu_set_t before;
   EXPECT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
@@ -324,7 +323,7 @@ void expect_sum_with(const Variables& variables, void (*adjust)(dt_options&)) {
     adjust(options);
     dt_comm* comm = nullptr;
     int status = dt_comm_create(&options, &comm);
-    // One of bf16 in the middle of two: rounded where the environment says so, else not.
+    // Halfway between two bf16 values: rounded if the environment says so.
     std::vector<float> values{1.0F + 1.0F / 256};
     if (status == DT_OK) status = allreduce(comm, values);
     std::array<char, 4096> stats{};

@@ -1,4 +1,4 @@
-// What a rank makes of what it hears: one failure, of which all hear the same.
+// How a rank combines reports: one failure, the same on all ranks.
 #include "ring/engine/failures.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-// A rank of a world of three whose control lines end here.
+// A rank in a world of three, whose control lines end in this test.
 struct Rank {
   explicit Rank(int own) : rank(own), queue(3), executor(map) {
     std::vector<ControlLine> ours;
@@ -138,7 +138,7 @@ TEST(Failures, DoNotComeOfALinkWhoseRankHasLeftInOrder) {
   EXPECT_TRUE(rank.failures->suspicions().are_none());
 }
 
-// A link that is cut off, of which something may be left to be read.
+// A link that is cut off but may still have data to read.
 struct CutLink : Link {
   explicit CutLink(bool& ended) : has_been_read(ended) {}
   bool can_begin(Lane) const override { return false; }
@@ -191,7 +191,7 @@ TEST(Failures, OfChangedBytesAreNamedAlikeByBothEnds) {
   reader.failures->hear_of_break({2, kAltered});
   EXPECT_THAT(reader.queue.error().text(), HasSubstr(text));
   Rank sender(2);
-  sender.failures->hear_of_break({1, EPIPE});  // the reader has closed, and has said why
+  sender.failures->hear_of_break({1, EPIPE});  // the reader has closed and said why
   sender.failures->hear_of_break({1, kRejected});
   sender.failures->look_at_time(sender.failures->suspicions().next_deadline());
   EXPECT_THAT(sender.queue.error().text(), HasSubstr(text));

@@ -1,4 +1,4 @@
-// Ranks that leave in order, and others that come late to read what they have sent.
+// Ranks that leave in order, and others that read late what they sent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -19,7 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Longer than a link that ends without a word stays a mere suspicion.
+// After this, a link that ended without a farewell would count as lost.
 constexpr int kLate_ms = 400;
 
 struct Listener : Sink {
@@ -38,7 +38,7 @@ struct Listener : Sink {
   std::vector<int> errors;
 };
 
-// A link of one connection for each of two lanes, and its other end.
+// A link with one connection for each of two lanes, and its other end.
 struct Pair {
   Pair() {
     for (const Lane lane : {Lane::kSmall, Lane::kBulk}) {
@@ -136,7 +136,7 @@ int broadcast(dt_comm* comm, std::vector<float>& values) {
   return wait_for(comm, status, work);
 }
 
-// Rank 0 leaves first, so nobody passes on what the control lines would say of the others.
+// Rank 0 leaves first, so nobody forwards what the control lines say of the others.
 TEST(Farewell, IsNoLossForARankThatComesLateToTheLastOperation) {
   Ring ring;
   std::array<std::future<int>, 3> left;

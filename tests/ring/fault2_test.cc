@@ -1,5 +1,5 @@
-// More of what can go wrong: warnings before the time is up, ranks of one node that die, and what a
-// communicator leaves behind.
+// More faults: warnings before a timeout, ranks of one node that die, and what a communicator
+// leaves behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -64,7 +64,7 @@ TEST(Warning, NamesTheRanksThatHaveNotBegunOnceAndBeforeTheTimeIsUp) {
   }
 }
 
-// Ranks of one process group are on one node: dt_comm_create finds that out by itself.
+// Ranks of one process group are on one node: dt_comm_create detects that.
 std::vector<RankProcess> start_on_node(const Place& place, int world,
                                        const std::function<int(dt_comm*)>& body,
                                        const std::function<void(dt_options&)>& adjust = {}) {
@@ -115,7 +115,7 @@ TEST(Warning, OfAStoppedRankComesBeforeTheTimeOutThatNamesItToo) {
 struct Kill {
   int world, victim;
   std::size_t count;
-  bool is_shared;  // memory of dt_alloc
+  bool is_shared;  // memory from dt_alloc
 };
 class KilledOnNode : public ::testing::TestWithParam<Kill> {};
 INSTANTIATE_TEST_SUITE_P(Of, KilledOnNode,
@@ -169,7 +169,7 @@ TEST(Leaving, OfAProcessByExitWithoutDestroyIsNamedAndDoesNotHang) {
   auto ranks = start_on_node(place, 3, [](dt_comm* comm) {
     int status = barrier(comm);
     if (dt_comm_rank(comm) == 0) std::exit(status);  // with static destructors and a running thread
-    // Rank 0 may be gone before the others have seen the end of the first one.
+    // Rank 0 may be gone before the others have seen the end of the first barrier.
     if (status == DT_OK) status = barrier(comm);
     RankProcess::report(last_error(comm));
     return -status;
@@ -208,7 +208,7 @@ std::size_t threads() {
   return entries_of("/proc/self/task");
 }
 
-// Of this library; the allocator's come and go.
+// Mappings of this library; those of the allocator vary.
 std::size_t mappings() {
   std::ifstream maps("/proc/self/maps");
   std::size_t count = 0;

@@ -1,4 +1,4 @@
-// What every rank is told when something goes wrong: always a status and a name, never a hang.
+// What every rank reports after a fault: always a status and a name, never a hang.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 constexpr auto kPromise = std::chrono::milliseconds(1000);  // dtring(3): within a second
 
-// Sums until that fails, and reports what dt_last_error says.
+// Sums until it fails, and reports dt_last_error.
 int sum_until_failure(dt_comm* comm, std::size_t count) {
   std::vector<float> values(count, 0.0f);
   int status = allreduce(comm, values);
@@ -106,7 +106,7 @@ TEST(Fault, OperationThatALostRankBrokeIsNamed) {
   }
 }
 
-// A forked data loader must not keep the connections of its dead parent alive.
+// A forked data loader must not keep its dead parent's connections open.
 TEST(Fault, KilledRankIsNamedAlthoughItsForkedChildLives) {
   const Place place = free_place();
   Pipe life = make_pipe();  // the child lives until this test closes it
@@ -238,7 +238,7 @@ TEST(Fault, AbortFailsAllRanksWithItsText) {
 }
 
 TEST(Fault, DestroyWithPendingOperationsIsSafe) {
-  // Nobody waits for these, so they are the library's until the communicators are destroyed.
+  // Nobody waits for these, so the library owns them until the communicators are destroyed.
   std::vector<std::vector<float>> buffers(3, std::vector<float>(500000));
   run_ranks(3, [&](dt_comm* comm, int rank) {
     std::vector<float>& values = buffers[static_cast<std::size_t>(rank)];
@@ -276,9 +276,9 @@ TEST(Fault, WorkIdsAreReportedOnce) {
 
 using Call = std::function<int(dt_comm*, std::vector<float>&, dt_work*)>;
 
-// Ranks 0 and 2 call `usual`, rank 1 calls `other`; everybody must hear of both. The root of a
-// broadcast waits for nobody: it may have sent everything before the news reaches it, and then
-// hears them from its next operation.
+// Ranks 0 and 2 call `usual`, rank 1 calls `other`; all must report both. The root of a broadcast
+// waits for nobody: it may finish before the news arrives, and then reports it from its next
+// operation.
 enum class Roots { kNone, kMayFinish };
 void expect_mismatch(const Call& usual, const Call& other, const std::string& usual_text,
                      const std::string& other_text, Roots roots = Roots::kNone) {

@@ -29,7 +29,7 @@ void write_now(int fd, const std::string& bytes) {
             static_cast<ssize_t>(bytes.size()));
 }
 
-// A client and a server whose bytes the test carries, so that it can keep and change them.
+// A client and a server. The test carries their bytes, so it can keep and change them.
 struct Wire {
   SocketPair client = make_socketpair(SOCK_STREAM), server = make_socketpair(SOCK_STREAM);
   std::string to_server() {
@@ -113,7 +113,7 @@ TEST(Handshake, ReflectedProofIsRefused) {
   EXPECT_EQ(server.step(), Progress::kAgain);
   const std::string reply = read_all_now(wire.server.second.get());
   ASSERT_EQ(reply.size(), sizeof(Reply));
-  write_now(wire.server.second.get(), reply.substr(reply.size() - 32));  // its own proof
+  write_now(wire.server.second.get(), reply.substr(reply.size() - 32));  // reflects its own proof
   EXPECT_EQ(server.step(), Progress::kFailed);
 }
 

@@ -1,5 +1,5 @@
-// Every type, operation and algorithm, over TCP and within nodes. Values are such that every order
-// of combining gives the same bits, so results are compared exactly.
+// Every type, operation and algorithm, over TCP and within nodes. The values give the same bits in
+// every order of combining, so results are compared exactly.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace dtl::ring::test::matrix_test {
 namespace {
 
-// per_node 0: every rank on a node of its own.
+// per_node 0: every rank has its own node.
 struct Layout {
   int world, per_node;
 };
@@ -25,7 +25,7 @@ void run(const Layout& layout, const std::function<void(dt_options&)>& adjust, c
   run_nodes(layout.world, layout.per_node, adjust, body);
 }
 
-// A value as an element of the type, which can hold it exactly.
+// Writes a value as an element of a type that holds it exactly.
 void put(int dtype, std::byte* at, double value) {
   const auto store = [at](auto element) { std::memcpy(at, &element, sizeof element); };
   const auto single = static_cast<float>(value);
@@ -50,9 +50,9 @@ void put(int dtype, std::byte* at, double value) {
   }
 }
 
-constexpr std::size_t kPeriod = 11;  // no message or part is a multiple of it
+constexpr std::size_t kPeriod = 11;  // divides no message or part size
 
-// What rank contributes as element i; the same again after kPeriod elements.
+// The rank's input for element i. It repeats after kPeriod elements.
 double input(int dtype, int op, int rank, std::size_t i, int world) {
   const auto mix = static_cast<int>((i * 7 + static_cast<std::size_t>(rank) * 3) % kPeriod);
   if (dtype == DT_BOOL) return mix % 3 == 0 ? 1 : 0;
@@ -88,7 +88,7 @@ double expected(int dtype, int op, std::size_t i, int world) {
   return op == DT_AVG ? result / world : result;
 }
 
-// `value` repeats after kPeriod elements, so only these are computed.
+// `value` repeats after kPeriod elements, so compute only these.
 std::vector<std::byte> elements(int dtype, std::size_t count,
                                 const std::function<double(std::size_t)>& value) {
   const std::size_t element = element_bytes(dtype);
@@ -96,7 +96,7 @@ std::vector<std::byte> elements(int dtype, std::size_t count,
   for (std::size_t i = 0; i < std::min(count, kPeriod); ++i) {
     put(dtype, bytes.data() + i * element, value(i));
   }
-  for (std::size_t done = kPeriod; done < count;) {  // whole periods, twice as many each time
+  for (std::size_t done = kPeriod; done < count;) {  // whole periods, doubling each time
     const std::size_t more = std::min(done, count - done);
     std::memcpy(bytes.data() + done * element, bytes.data(), more * element);
     done += more;
@@ -286,7 +286,7 @@ TEST_P(Matrix, PairsExchangeInOrderBesideCollectives) {
                 DT_OK);
     }
     std::vector<float> sum(70000, 1.0F);
-    ASSERT_EQ(allreduce(comm, sum), DT_OK);  // not held up by receives that wait
+    ASSERT_EQ(allreduce(comm, sum), DT_OK);  // not blocked by waiting receives
     for (std::size_t k = 0; k < in.size(); ++k) {
       works.emplace_back();
       ASSERT_EQ(dt_send(comm, in[k].data(), in[k].size(), DT_F32, next, k, &works.back()), DT_OK);

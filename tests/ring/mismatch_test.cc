@@ -1,4 +1,4 @@
-// Ranks that call different things: all are told of both calls, within a second.
+// Ranks that call different operations: all report both calls, within a second.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,12 +20,12 @@ using Call = std::function<int(dt_comm*, float* in, float* out, dt_work*)>;
 
 struct Pair {
   const char* name;
-  Call usual, other;  // rank 1 calls the other one
+  Call usual, other;  // rank 1 calls `other`
   const char *usual_text, *other_text;
 };
 
-// Who needs nothing of the others may have ended before the news come; it hears them from its next
-// operation.
+// A rank that needs no data from others may finish before the news arrives. It reports it from its
+// next operation.
 void expect_named(const Pair& calls, const std::function<void(const Body&)>& run_all) {
   std::barrier done(3);
   run_all([&](dt_comm* comm, int rank) {
@@ -116,7 +116,7 @@ const Pair kPairs[] = {
      "reduce of 300 f32", "allreduce of 300 f32"},
 };
 
-// So that a failure is not a hang.
+// A short timeout, so that a failure is not a hang.
 void impatient(dt_options& options) {
   options.operation_timeout_ms = 3000;
 }

@@ -22,7 +22,7 @@ TEST(OperationHeader, SaysWhatTheOperationIs) {
   EXPECT_EQ(describe(allreduce()), "allreduce of 12 f32, sum, tag 7");
 }
 
-// Of a peer that runs another version, or that lost its mind.
+// From a peer of another version, or a faulty one.
 TEST(OperationHeader, DescribesTypesAndOpsThatDoNotExist) {
   OperationHeader header = allreduce();
   header.dtype = header.op = 0x9d;

@@ -1,4 +1,4 @@
-// dtring-perf's values: what they promise, and that a wrong element does not go unseen.
+// dtring-perf's test values, and that it notices a wrong element.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Bytes results_of(const Reduction& r) {
   return results;
 }
 
-// Two at a time, in the order of `ranks`, as they travel.
+// Combines two at a time in the order of `ranks`, in wire format.
 Bytes combined_by_the_library(const Reduction& r, const std::vector<int>& ranks) {
   const bool is_rounded = r.dtype == DT_F32 && (r.op == DT_SUM || r.op == DT_AVG);
   const auto travel = [&](Bytes& values) {
@@ -77,7 +77,7 @@ TEST_P(PerfValues, GiveTheSameResultInEveryOrderOfRanks) {
         std::vector<int> ranks(static_cast<std::size_t>(r.world));
         for (int i = 0; i < r.world; ++i) ranks[static_cast<std::size_t>(i)] = i;
         const Bytes expected = results_of(r);
-        if (r.world > 1 || dtype != DT_BOOL) {  // one operand is not made 0 or 1
+        if (r.world > 1 || dtype != DT_BOOL) {  // a single operand is not normalised to 0 or 1
           EXPECT_EQ(combined_by_the_library(r, ranks), expected) << name_of(r);
           std::rotate(ranks.begin(), ranks.begin() + r.world / 2, ranks.end());
           EXPECT_EQ(combined_by_the_library(r, ranks), expected) << name_of(r);

@@ -1,4 +1,4 @@
-// Messages that are looked at before they are received.
+// Messages that are probed before they are received.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -43,7 +43,7 @@ void send(dt_comm* comm, const std::vector<float>& values, int to, std::uint64_t
   EXPECT_EQ(wait_for(comm, status, work), DT_OK) << last_error(comm);
 }
 
-// Everybody sends to rank 0 twice, and rank 0 takes what comes.
+// Every rank sends to rank 0 twice, and rank 0 receives in any order.
 void take_from_all(dt_comm* comm, int rank) {
   constexpr int kMessages = 2;
   const int world = dt_comm_size(comm);
@@ -110,7 +110,7 @@ TEST(Probe, DoesNotSeeWhatIsReceivedAlready) {
 TEST(Probe, HearsOfALostRank) {
   run_ranks(2, [](dt_comm* comm, int rank) {
     if (rank == 1) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // rank 0 waits by then, or not
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // by then rank 0 waits, or not
       EXPECT_EQ(dt_comm_abort(comm, "enough"), DT_OK);
       return;
     }

@@ -1,5 +1,5 @@
-// A network that behaves badly: what comes arrives in splinters and late, and connections are cut
-// at any byte. Every run ends with right sums or with an error that has a name.
+// A bad network: data arrives late and in small pieces, and connections are cut at any byte. Every
+// run ends with right sums or a named error.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -31,14 +31,14 @@ using Clock = std::chrono::steady_clock;
 
 struct Manners {
   unsigned seed = 0;
-  unsigned most_piece = 4096;    // bytes that are passed on at once
-  std::uint64_t splinters = 0;   // so many of the first bytes go one by one
-  std::uint64_t cut_at = ~0ull;  // bytes, of all connections together
-  bool resets = false;           // a cut is a reset rather than an end
+  unsigned most_piece = 4096;    // bytes per write
+  std::uint64_t splinters = 0;   // this many first bytes go one by one
+  std::uint64_t cut_at = ~0ull;  // in bytes, over all connections
+  bool resets = false;           // cut by a reset, not an end
   unsigned most_delay_us = 0;
 };
 
-// Stands in front of rank 0, for all connections to it.
+// A proxy in front of rank 0, for all connections to it.
 class Proxy {
  public:
   Proxy(const Place& rank_zero, const Manners& manners)
@@ -58,7 +58,7 @@ class Proxy {
   }
   int port() const { return local_address(listener_.get()).port(); }
   bool has_cut() const { return has_cut_; }
-  // One bit of the byte that passes after so many more is turned.
+  // Flips one bit of the byte that comes after this many more.
   void turn_a_bit_after(std::uint64_t bytes) { turn_at_ = passed_ + bytes; }
 
  private:
@@ -67,7 +67,7 @@ class Proxy {
     std::array<std::thread, 2> threads;
   };
 
-  // Rank 0 does not listen yet, so its port is among those that may be given to a listener.
+  // Rank 0 does not listen yet, so a listener may get its port.
   static Fd listen_beside(const Address& rank_zero) {
     Fd first = listen_on(rank_zero.with_port(0), 64);
     if (local_address(first.get()).port() != rank_zero.port()) return first;
@@ -86,7 +86,7 @@ class Proxy {
       try {
         far = start_connect(to_);
       } catch (const CommError&) {
-        continue;  // rank 0's end is gone, or there are no descriptors left: one more cut
+        continue;  // rank 0 has closed, or no descriptors are left: cut
       }
       pollfd connecting{far.get(), POLLOUT, 0};
       if (::poll(&connecting, 1, 5000) != 1 || pending_error(far.get()) != 0) continue;
@@ -123,8 +123,8 @@ class Proxy {
         if (manners_.resets) {
           sockaddr nowhere{};
           nowhere.sa_family = AF_UNSPEC;  // disconnects by a reset
-          // ThreadSanitizer takes connect() for what makes a descriptor, and would call the other
-          // thread, which receives from it, a race.
+          // ThreadSanitizer thinks that connect() creates a descriptor and would report a race with
+          // the thread that receives from it. So use syscall().
           for (const int fd : {from, to}) ::syscall(SYS_connect, fd, &nowhere, sizeof nowhere);
         }
         break;
@@ -182,7 +182,7 @@ Outcome run_rank(const Place& rank_zero, int port, int rank, int world, unsigned
       outcome.wrong += values[k] == own[k] * static_cast<float>(world) ? 0 : 1;
     }
   }
-  // Nobody leaves before all have all.
+  // No rank leaves before all have finished.
   if (outcome.status == DT_OK) outcome.status = barrier(comm.get());
   outcome.text = last_error(comm.get());
   return outcome;
@@ -220,7 +220,7 @@ void run_seed(unsigned seed) {
     if (!proxy.has_cut()) {
       EXPECT_EQ(outcome.status, DT_OK) << outcome.text;
     } else if (outcome.status != DT_OK) {
-      // DT_E_AUTH: cut off during the handshake, which another job's rank would be as well.
+      // DT_E_AUTH: a cut during the handshake looks like another job's rank.
       const std::array expected{DT_E_PEER, DT_E_TIMEOUT, DT_E_AUTH};
       EXPECT_NE(std::find(expected.begin(), expected.end(), outcome.status), expected.end())
           << outcome.status << ": " << outcome.text;
@@ -234,7 +234,7 @@ unsigned seeds() {
   return wanted == nullptr ? 200 : static_cast<unsigned>(std::atoi(wanted));
 }
 
-// In parts that run at the same time, each on several threads: most of a run is waiting.
+// In parts that run in parallel, each on several threads: a run mostly waits.
 constexpr unsigned kParts = 4, kThreads = 4;
 class BadNetwork : public ::testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Part, BadNetwork, ::testing::Range(0u, kParts),
@@ -268,7 +268,7 @@ std::string first_error(dt_comm* comm) {
   return last_error(comm);
 }
 
-// What a rank says as it leaves is changed on its way to rank 0. It closes first.
+// A rank's farewell is changed on its way to rank 0. The rank closes first.
 TEST(AlteredNetwork, IsNamedByAllRanksAndNoRankIsLost) {
   for (const std::uint64_t bytes : {0, 8, 30}) {
     SCOPED_TRACE(bytes);

@@ -145,7 +145,7 @@ Bytes divided_halves(Wire wire, const Bytes& data, std::uint64_t divisor) {
   return bytes_of(values);
 }
 
-// A bit pattern of a float type with so many bits in all and in its fraction.
+// A random float: total bits and fraction bits.
 std::uint64_t random_float_bits(int bits, int fraction_bits, std::mt19937_64& random) {
   const std::uint64_t sign = random() << (bits - 1);
   const std::uint64_t fraction = random() & ((std::uint64_t{1} << fraction_bits) - 1);

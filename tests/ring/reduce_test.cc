@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kCounts[] = {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 1000, 4097};
 constexpr std::size_t kMostElements = 4097;
 
-// A piece of memory that starts at an odd address, and shows when it is overrun.
+// Memory that starts at an odd address and detects overruns.
 class Piece {
  public:
   Piece(const std::byte* data, std::size_t bytes, std::size_t offset)
@@ -55,7 +55,7 @@ std::string title(const Kernels& kernels, int dtype, int op, std::size_t n, std:
          std::to_string(n) + " x " + std::to_string(count);
 }
 
-// combine() into memory of its own, and into each operand.
+// combine() into separate memory, and into each operand.
 void expect_combined(const Kernels& kernels, int dtype, int op, const std::vector<Bytes>& values,
                      const Bytes& expected, std::size_t count) {
   const std::size_t n = values.size(), element = element_bytes(dtype), bytes = count * element;
@@ -128,7 +128,7 @@ TEST_P(Reduce, CombinesManyOperands) {
 INSTANTIATE_TEST_SUITE_P(EveryType, Reduce, ::testing::Range(0, DT_BOOL + 1),
                          [](const auto& test) { return std::string(dtype_name(test.param)); });
 
-// Operand k travels as the k-th digit of `formats` (base 3) says.
+// Operand k has the format of the k-th digit of `formats` (base 3).
 void expect_mixture(const Kernels& kernels, int formats, std::size_t n, std::size_t count,
                     std::mt19937_64& random) {
   constexpr Wire kWires[] = {Wire::kExact, Wire::kBf16, Wire::kF16};
@@ -178,7 +178,7 @@ TEST(ReduceWires, SumsEveryMixtureOfFormats) {
   }
 }
 
-// Each input is rounded once to 8 bits, and the sum once more.
+// Each input is rounded once to 8 bits, and so is the sum.
 TEST(ReduceWires, SumOfBf16IsAsGoodAsPromised) {
   constexpr double u = 0x1p-8, u_float = 0x1p-24;
   constexpr std::size_t n = 8, kCount = 5000;
@@ -243,7 +243,7 @@ TEST(ReduceKernels, UnknownNameMeansTheBest) {
 }
 
 #if defined(__x86_64__)
-// Flush-to-zero, denormals-are-zero, rounding down, and a trap for every exception.
+// Sets flush-to-zero, denormals-are-zero, rounding down, and a trap for every exception.
 TEST(ReduceKernels, IgnoreTheFloatModeOfTheThread) {
   std::mt19937_64 random(5);
   std::vector<Bytes> values;

@@ -1,4 +1,4 @@
-// How a ring is formed, and who is kept out of it.
+// How a ring forms, and who is kept out.
 #include "ring/meeting/rendezvous.h"
 
 #include <arpa/inet.h>
@@ -89,7 +89,7 @@ TEST(Rendezvous, RanksMayStartBeforeRankZeroListens) {
   std::vector<std::future<Joined>> ranks;
   ranks.push_back(join_later(options_for(place, 1, 3)));
   ranks.push_back(join_later(options_for(place, 2, 3)));
-  // Only tells a ring that needs rank 0 first from one that does not; not a race.
+  // Only tells a ring that needs rank 0 first from one that does not. It cannot fail by chance.
   EXPECT_EQ(ranks[0].wait_for(std::chrono::milliseconds(60)), std::future_status::timeout);
   ranks.push_back(join_later(options_for(place, 0, 3)));
   expect_ring_works(ranks);
@@ -129,7 +129,7 @@ TEST(Rendezvous, TakesTheOptionsOfProgramsThatAreOlder) {
   for (const int rank : {0, 1}) {
     dt_options options = options_for(place, rank, 2);
     options.size = offsetof(dt_options, listener);
-    options.listener = 999;  // beyond what they have
+    options.listener = 999;  // not an open descriptor
     ranks.push_back(join_later(options));
   }
   expect_ring_works(ranks);
@@ -193,7 +193,7 @@ TEST(Rendezvous, SecondRankOfTheSameNumberIsRefusedAndTheFirstStays) {
   ranks.push_back(join_later(options_for(place, 0, 3)));
   ranks.push_back(join_later(options_for(place, 1, 3)));
   auto twin = join_later(options_for(place, 1, 3));
-  // Whichever of the two came second is the one that ends now.
+  // Either of the two may be the second, which now ends.
   while (ranks[1].wait_for(std::chrono::milliseconds(1)) != std::future_status::ready &&
          twin.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
   }
@@ -278,7 +278,7 @@ TEST(Rendezvous, ListenersAreClosedOnceTheRingExists) {
   EXPECT_EQ(pending_error(late.get()), ECONNREFUSED);
 }
 
-// Debian gives a host's own name this address.
+// Debian maps a host's own name to this address.
 TEST(Rendezvous, NamesOfTheOwnHostMayStandForALoopbackAddress) {
   for (const bool shares : {true, false}) {
     Place place{"127.0.1.1", 0};
@@ -295,8 +295,8 @@ TEST(Rendezvous, OfIpv6Works) {
   }
 }
 
-// Seconds in which this machine had nothing to do since it started, a mean of its CPUs: what others
-// compute beside a test does not count.
+// Idle seconds of this machine since boot, averaged over CPUs. They exclude what other programs
+// compute during a test.
 double idle_seconds() {
   std::ifstream file("/proc/stat");
   std::string cpu;

@@ -19,10 +19,10 @@
 namespace dtl::ring::test {
 namespace {
 
-int to_parent = -1;  // in a rank process
+int to_parent = -1;  // pipe of a rank process
 constexpr char kReady = '\1';
 
-// All ranks of a ring are threads of this program, and a user's soft limit may be 1,024.
+// All ranks of a ring are threads of this program, whose soft limit may be 1,024.
 [[maybe_unused]] const bool kLimitIsRaised = (raise_descriptor_limit(), true);
 
 void run_threads(int world, const std::function<void(dt_options&)>& adjust, const Body& body,

@@ -1,5 +1,5 @@
 #pragma once
-// Rings for tests: ranks as threads or as processes of one machine, on the loopback interface.
+// Rings for tests: ranks as threads or processes of one machine, on the loopback interface.
 
 #include <sys/types.h>
 
@@ -17,18 +17,18 @@
 
 namespace dtl::ring::test {
 
-// A port that nobody uses, on a loopback address that this process has for itself, so that tests
-// that run at the same time cannot meet.
+// A free port on a loopback address that only this process uses, so that parallel tests cannot
+// meet.
 struct Place {
   std::string address;
   int port = 0;
 };
 Place free_place(int family = 2 /* AF_INET */);
 
-// The secret of all rings here, unless a test wants another one.
+// The secret of all test rings, unless a test needs another one.
 const std::array<std::uint8_t, 32>& test_secret();
 
-// Points into `place`, which must stay.
+// Points into `place`, which must outlive it.
 dt_options options_for(const Place& place, int rank, int world);
 dt_options options_for(Place&& place, int rank, int world) = delete;
 
@@ -39,26 +39,26 @@ using CommPtr = std::unique_ptr<dt_comm, Destroyer>;
 
 std::string last_error(dt_comm* comm);
 
-// A rank that joins on a thread of its own; `options` point to what must live as long.
+// A rank that joins on its own thread; what `options` point to must outlive it.
 struct Joined {
   int status = 0;
   CommPtr comm;
   std::string error;
 };
 std::future<Joined> join_later(const dt_options& options);
-// All have joined and pass a barrier, or the test fails.
+// Checks that all have joined and pass a barrier.
 void expect_ring_works(std::vector<std::future<Joined>>& ranks);
 
-// A plain client of the master port; retries until rank 0 listens.
+// A plain client for the master port; retries until rank 0 listens.
 Fd connect_stranger(const Place& place);
 
-// Runs body(comm, rank) on a thread for each rank, after all have joined. A rank that cannot join
-// is a test failure. Destroys the communicators at the end.
+// Runs body(comm, rank) on a thread per rank, after all have joined. A rank that cannot join fails
+// the test. Destroys the communicators at the end.
 using Body = std::function<void(dt_comm* comm, int rank)>;
 void run_ranks(int world, const Body& body);
 void run_ranks(int world, const Tuning& tuning, const std::function<void(dt_options&)>& adjust,
                const Body& body);
-// The same on nodes: rank r is on node r / per_node. run_ranks has each on one of its own.
+// The same with nodes: rank r is on node r / per_node. In run_ranks, each rank has its own.
 void run_nodes(int world, int per_node, const std::function<void(dt_options&)>& adjust,
                const Body& body);
 
@@ -71,11 +71,11 @@ class RankProcess {
   RankProcess& operator=(RankProcess&&) = delete;
 
   void kill_now();            // SIGKILL
-  void wait_ready();          // until the body called say_ready()
-  std::string wait_report();  // what the body reported, once it has ended
+  void wait_ready();          // until the body calls say_ready()
+  std::string wait_report();  // the body's report, after it ends
   int wait_status();          // exit status, or 128 + signal
 
-  // Inside the body.
+  // For the body.
   static void say_ready();
   static void report(const std::string& text);
 
@@ -87,7 +87,7 @@ class RankProcess {
 
 int wait_for(dt_comm* comm, int submit_status, dt_work work);
 
-// Submit and wait; the status.
+// Submits and waits; returns the status.
 int allreduce(dt_comm* comm, std::vector<float>& values, std::uint64_t tag = 0);
 int barrier(dt_comm* comm, std::uint64_t tag = 0);
 

@@ -1,5 +1,5 @@
-// Links through shared memory: what arrives, what wakes a sleeper, and what a peer that goes mad or
-// away can do to this rank.
+// Links through shared memory: what arrives, what wakes a sleeper, and how a faulty or dead peer
+// can affect this rank.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Takes every frame, or none while `admits` is false.
+// Accepts every frame, or none while `admits` is false.
 struct Taker : Sink {
   std::optional<std::byte*> admit(int, const FrameHead& head, const OperationHeader*) override {
     if (!admits) return std::nullopt;
@@ -62,7 +62,7 @@ std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
   return values;
 }
 
-// Two ranks of one node in one process.
+// Two ranks of one node, in one process.
 struct Two {
   ShmNode left{2}, right{2};
   std::unique_ptr<Link> to_right, to_left;
@@ -114,14 +114,14 @@ TEST(Share, HoldsFramesUntilTheyAreAdmittedAndSaysWhenItIsFull) {
   EXPECT_EQ(begun, kSlots);
   EXPECT_TRUE(two.at_right.frames.empty());
   EXPECT_FALSE(two.to_right->is_sent());
-  EXPECT_TRUE(two.to_right->can_begin(Lane::kSmall));  // lanes do not hold up each other
+  EXPECT_TRUE(two.to_right->can_begin(Lane::kSmall));  // lanes do not block each other
   two.at_right.admits = true;
   for (int i = 0; i < 6; ++i) two.step();
   EXPECT_EQ(two.at_right.frames.size(), kSlots);
   EXPECT_TRUE(two.to_right->is_sent());
 }
 
-// Who sleeps after a step that moved nothing is not woken for what that step has seen already.
+// After a step that moved nothing, events that the step has already seen do not wake the sleeper.
 TEST(Share, MovesWhenAPeerFreesSlotsSoThatTheNextFrameBegins) {
   Two two;
   const auto sent = pattern(1000, 1);
@@ -131,7 +131,7 @@ TEST(Share, MovesWhenAPeerFreesSlotsSoThatTheNextFrameBegins) {
   }
   while (two.to_right->step(two.at_left)) {
   }
-  ASSERT_TRUE(two.to_right->is_sent());  // copied to the slots, all of which are taken
+  ASSERT_TRUE(two.to_right->is_sent());  // copied to the slots, which are now full
   ASSERT_FALSE(two.to_right->can_begin(Lane::kBulk));
   while (two.to_left->step(two.at_right)) {
   }
@@ -167,7 +167,7 @@ TEST(Share, ReadsAllocatedMemoryWhereItIs) {
   EXPECT_EQ(two.at_right.frames.size(), 1u);
 }
 
-// Sends what is at `payload`, and sees the reverse of it come where `answer` is.
+// Sends `payload`, and expects its reverse at `answer`.
 void expect_answer(Two& two, const std::byte* payload, std::byte* answer, std::size_t bytes,
                    bool is_copied) {
   std::vector<std::byte> values(payload, payload + bytes);
@@ -175,7 +175,7 @@ void expect_answer(Two& two, const std::byte* payload, std::byte* answer, std::s
   head.is_answered = 1;
   two.to_right->begin(head, nullptr, payload, answer);
   two.to_right->step(two.at_left);
-  EXPECT_TRUE(two.at_left.sequences_sent.empty());  // not before the answer is there
+  EXPECT_TRUE(two.at_left.sequences_sent.empty());  // not before the answer has arrived
   for (int i = 0; i < 2; ++i) two.step();
   EXPECT_EQ(two.at_left.sequences_sent.size(), 1u);
   ASSERT_EQ(two.at_right.frames.size(), 1u);
@@ -205,7 +205,7 @@ TEST(Share, BringsAnswersWhereTheyAreWanted) {
   expect_answer(two, memory, elsewhere.data(), kBytes, false);
   EXPECT_TRUE(std::equal(before.begin(), before.end(), memory));  // no answer written over it
 
-  // Not in the table of what peers map: through system calls.
+  // Not in the table of mapped memory: through system calls.
   std::vector<std::byte*> many;
   for (std::size_t i = 0; i < kMaxRegions; ++i) {
     many.push_back(static_cast<std::byte*>(two.left.allocations().alloc(kBytes)));
@@ -233,7 +233,7 @@ TEST(Share, WritesNoAnswerToAPeerThatHasLeft) {
 TEST(Share, WakesASleeperForEveryFrame) {
   Two two;
   constexpr std::uint32_t kRounds = 20000;
-  // Each side sleeps until the other's frame is there; a lost wake-up ends in the time-out.
+  // Each side sleeps until the other's frame arrives; a lost wake-up leads to the timeout.
   const auto play = [&](ShmNode& share, Link& link, Taker& taker, bool begins) {
     std::uint64_t value = 0;
     for (std::uint32_t round = 0; round < kRounds; ++round) {
@@ -267,7 +267,7 @@ TEST(Share, WakesASleeperForEveryFrame) {
   EXPECT_EQ(of_right, kRounds);
 }
 
-// The start of ShmNode::address().
+// The first fields of ShmNode::address().
 struct Numbers {
   std::int32_t pid, memory;
 };
@@ -287,7 +287,7 @@ TEST(Share, SurvivesAPeerThatWritesGarbage) {
         Mapping::of(numbers_in(two.left.address()).memory, layout.bytes, PROT_READ | PROT_WRITE, 0);
     ASSERT_NE(mine.data(), nullptr);
     std::srand(seed);
-    // Behind the header: counters and slots.
+    // After the header: counters and slots.
     for (std::size_t i = 4096; i < layout.bytes; ++i) {
       if (std::rand() % 3 == 0) mine.data()[i] = static_cast<std::byte>(std::rand());
     }

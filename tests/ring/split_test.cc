@@ -1,4 +1,4 @@
-// Communicators that are split off: who is in them, in which order, and what they survive.
+// Split communicators: their members and order, and which failures they survive.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ CommPtr split(dt_comm* comm, int color, int key) {
   return CommPtr(part);
 }
 
-// The ranks that are in it, in its order, as the parent numbers them.
+// Its members in order, as the parent numbers them.
 std::vector<float> members_of(dt_comm* part, int rank_in_parent) {
   const auto own = static_cast<float>(rank_in_parent);
   std::vector<float> all(static_cast<std::size_t>(dt_comm_size(part)), -1);
@@ -112,7 +112,7 @@ TEST(Split, PartsAndParentAreUsedAtTheSameTime) {
   });
 }
 
-// A thread that waits for any operation must not be told of those that the library makes itself.
+// A thread that waits for any operation must not learn of the library's internal ones.
 TEST(Split, IsNotDisturbedByAThreadThatWaitsForAny) {
   run_ranks(3, [](dt_comm* comm, int rank) {
     std::atomic<bool> stops{false};
@@ -142,7 +142,7 @@ TEST(Split, PartAndParentMayGoInAnyOrder) {
       dt_comm* created = nullptr;
       ASSERT_EQ(dt_comm_create(&options, &created), DT_OK) << last_error(created);
       CommPtr comm(created);
-      split(comm.get(), 0, 0);  // destroyed at once, on some ranks before it is used on others
+      split(comm.get(), 0, 0);  // destroyed at once, on some ranks before others use it
       EXPECT_EQ(sum_of(comm.get(), 1), 3);
       CommPtr part = split(comm.get(), 0, -rank);
       comm.reset();
@@ -181,7 +181,7 @@ TEST(Split, RankThatLeavesInsteadIsNamed) {
   });
 }
 
-// Killed at some moment of a split, or between two.
+// Killed at some moment during or between splits.
 TEST(Split, RankThatIsKilledMeanwhileIsNoticed) {
   for (const int delay_ms : {0, 1, 3, 8}) {
     const Place place = free_place();

@@ -1,4 +1,4 @@
-// Callers that know where a job meets, and its number, but not its secret.
+// Callers that know a job's address and id, but not its secret.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -25,9 +25,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Another account or host that knows the job's id, which is no secret: callers from `source` that
-// say Hello as ranks do and never prove anything, at any time as many as there are places, and
-// more.
+// Another account or host that knows the job's id, which is not secret. Callers from `source` say
+// Hello as ranks do but never prove anything, always at least as many as there are places.
 class Besieger {
  public:
   Besieger(const Place& place, std::string source)
@@ -53,7 +52,7 @@ class Besieger {
     if (callers_.size() > 300) callers_.pop_front();
   }
   void run() {
-    const auto pause = std::chrono::milliseconds(1);  // leaves the machine to the others
+    const auto pause = std::chrono::milliseconds(1);  // lets the others run
     while (!is_over_) {
       call();
       if (callers_.size() < 300) continue;

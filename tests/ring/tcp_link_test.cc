@@ -1,4 +1,4 @@
-// Which connection a frame takes, and what the kernel does with it.
+// Which connection a frame uses, and the socket options of connections.
 #include <gtest/gtest.h>
 #include <net/if.h>
 #include <netinet/tcp.h>
@@ -32,7 +32,7 @@ struct Nobody : Sink {
   void broken(int, int) override {}
 };
 
-// Ends of so many connections of the bulk lane, handed to the link in this order.
+// Opens this many connections of the bulk lane and gives them to the link in this order.
 std::vector<Fd> connect_streams(TcpLink& link, const std::vector<std::uint32_t>& order) {
   std::vector<Fd> far(order.size());
   for (const std::uint32_t number : order) {
@@ -44,7 +44,7 @@ std::vector<Fd> connect_streams(TcpLink& link, const std::vector<std::uint32_t>&
   return far;
 }
 
-// Where the next frame comes out.
+// The stream on which the next frame arrives.
 std::size_t stream_of_next_frame(TcpLink& link, const std::vector<Fd>& far) {
   Nobody nobody;
   FrameHead head;
@@ -110,7 +110,7 @@ Ends congestion_controls() {
   return {congestion_control(connecting.get()), congestion_control(accepted.get())};
 }
 
-// A network of its own whose default is this; empty, or why there is none.
+// Enters a new network namespace with this default. Returns the reason if that is not possible.
 std::string enter_network_with(const std::string& congestion) {
   if (::unshare(CLONE_NEWNET) != 0) return std::strerror(errno);
   const Fd any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -135,14 +135,14 @@ TEST(Congestion, BbrIsReplacedBeforeThereIsAConnection) {
   EXPECT_EQ(ends.accepted, ends.connecting);
 }
 
-// As rank 0's may be: a program hands in a listener that it has made without a thought of BBR.
+// As for rank 0: a program may pass a listener that inherited BBR.
 TEST(Congestion, BbrIsReplacedInWhatComesByAListenerOfOthers) {
   std::string problem, accepted;
   std::thread([&] {
     problem = enter_network_with("bbr");
     if (!problem.empty()) return;
     const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    ASSERT_EQ(::listen(listener.get(), 1), 0);  // on a port of the system's choice
+    ASSERT_EQ(::listen(listener.get(), 1), 0);  // on a free port
     ASSERT_EQ(congestion_control(listener.get()), "bbr");
     const int port = local_address(listener.get()).port();
     const Fd connecting = start_connect(resolve("127.0.0.1", port).front());

@@ -1,4 +1,4 @@
-// The table of algorithms that comes of measured times.
+// The table of algorithms from measured times.
 #include "ring/api/tuner.h"
 
 #include <gtest/gtest.h>
@@ -13,13 +13,13 @@
 namespace dtl::ring::test::tuner_test {
 namespace {
 
-// A ring with times of its own: those of a call, and of each byte.
+// A fake ring with chosen times per call and per byte.
 struct PretendedRing {
   struct Cost {
     double call, byte;
   };
   std::map<Algorithm, Cost> costs;
-  double slowest_total = 0;  // when another rank says so
+  double slowest_total = 0;  // time that another rank reports
   std::multiset<std::pair<Algorithm, std::size_t>> sums = {};
 
   std::string table(int world, std::size_t nodes) {
@@ -35,7 +35,7 @@ struct PretendedRing {
   }
 };
 
-// Equal at 48 KiB.
+// The algorithms take equal time at 48 KiB.
 PretendedRing ring_with_border_at_48_kib() {
   const double byte = 1e-9;
   return {{{Algorithm::kOneShot, {0, 2 * byte}},
@@ -49,7 +49,7 @@ TEST(Tuner, TakesTheQuickOneUpToTheLastSizeWhereItIsQuicker) {
 
 TEST(Tuner, LooksAtLongerSumsOnOneNode) {
   auto ring = ring_with_border_at_48_kib();
-  ring.costs[Algorithm::kDirect].call *= 2;  // equal at 96 KiB
+  ring.costs[Algorithm::kDirect].call *= 2;  // equal time at 96 KiB
   EXPECT_EQ(ring.table(4, 4), "oneshot:0-64K;direct:64K-max");
   ring.costs[Algorithm::kDirect].call *= 2;
   EXPECT_EQ(ring.table(4, 4), "oneshot:0-64K;direct:64K-max");

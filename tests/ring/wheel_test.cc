@@ -1,4 +1,4 @@
-// Who drives the engine: the table of moves, and threads that hand the wheel to each other.
+// Who drives the engine: the table of moves, and threads that hand over the wheel.
 #include "ring/engine/wheel.h"
 
 #include <gtest/gtest.h>
@@ -71,13 +71,13 @@ TEST(WheelTable, NeverTakesTheWheelFromWhoHasIt) {
   }
 }
 
-// The thread and what may wake it, as sleep() goes about it.
+// What the thread does, and what may wake it in sleep().
 enum class Nap { kDrives, kDeep, kTick, kLongTick };
 struct World {
   State state = State::kThread;
   Nap nap = Nap::kDrives;
   bool is_called = false;
-  bool has_work = false;  // that a caller left behind
+  bool has_work = false;  // left by a caller
   auto key() const { return std::tuple(state, nap, is_called, has_work); }
 };
 
@@ -102,7 +102,7 @@ World after(World world, Event event) {
   return world;
 }
 
-// Of all that can come about, however threads meet.
+// All states that can occur, in any interleaving of threads.
 std::vector<World> every_world() {
   std::map<decltype(World{}.key()), World> seen;
   std::deque<World> next{World{}};
@@ -199,7 +199,7 @@ TEST(Wheel, ComesBackToTheThreadWhenCallersRecallIt) {
 TEST(Wheel, IsNeverInTwoHands) {
   constexpr int kCallersAtOnce = 3, kTurns = 3000;
   Wheel wheel;
-  long turns = 0;  // what the wheel is the right to
+  long turns = 0;  // protected by the wheel
   std::atomic<int> busy{kCallersAtOnce};
   std::thread thread([&] {
     while (busy > 0) {

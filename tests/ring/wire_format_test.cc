@@ -39,7 +39,7 @@ Halves every_half() {
   return halves;
 }
 
-// to_wire, from_wire and round_to_wire of these floats, by all kernels, are what they shall be.
+// to_wire, from_wire and round_to_wire of these floats, by all kernels, match the reference.
 void expect_reference(Wire wire, const std::vector<float>& floats) {
   Halves expected;
   for (const float value : floats) expected.push_back(narrowed(wire, value));
@@ -81,7 +81,7 @@ TEST_P(WireFormat, EveryValueSurvivesTheRoundTrip) {
   }
 }
 
-// Halfway between neighbours the even one wins; the least bit more or less decides.
+// A tie rounds to even; the smallest difference decides otherwise.
 TEST_P(WireFormat, RoundsToTheNearestNeighbour) {
   const Wire wire = GetParam();
   const int infinity = wire == Wire::kBf16 ? 0x7f80 : 0x7c00;

@@ -1,4 +1,4 @@
-// Values that travel as bf16 or f16: how far they may be off, and that all ranks are off alike.
+// Values that travel as bf16 or f16: their error bounds, and that all ranks have the same error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ void run(const Case& which, const std::function<void(dt_options&)>& adjust, cons
   run_nodes(which.world, which.per_node, all, body);
 }
 
-// Half a unit in the last place, relative: of 8 and of 11 significant bits.
+// Half a unit in the last place, relative: for 8 and 11 significant bits.
 double unit_of(int wire) {
   return wire == DT_WIRE_BF16 ? 1.0 / 256 : 1.0 / 2048;
 }
@@ -49,8 +49,8 @@ Values random_values(int rank, std::size_t count, unsigned seed = 1) {
   return values;
 }
 
-// How far a sum may be off: of every node's sum that is rounded on its way, and of the result.
-// Around a ring it is the sums so far that are rounded, from some node on; which one is not said.
+// Error bounds: the rounding of every node's sum and of the result. A ring rounds partial sums from
+// some node on; which one is unspecified.
 Bounds bounds_of(const Case& which, std::size_t count) {
   std::vector<Values> of_nodes;
   for (int rank = 0; rank < which.world; ++rank) {
@@ -75,7 +75,7 @@ Bounds bounds_of(const Case& which, std::size_t count) {
       }
       most = std::max(most, rounded);
     }
-    // 1.02: roundings of what is rounded already. f32 adds little, f16 has denormals.
+    // 1.02: rounding of rounded values. f32 adds little, f16 has denormals.
     bounds[i] = 1.02 * unit_of(which.wire) * ((is_ring ? most : sizes) + std::abs(sum)) +
                 1e-6 * sizes + (which.wire == DT_WIRE_F16 ? which.world * 6e-8 : 0);
   }
@@ -207,7 +207,7 @@ TEST(Wire, SixteenBitsAreHalfTheBytes) {
       const std::uint64_t exact = bytes_sent(comm);
       ASSERT_EQ(sum(comm, values, wire), DT_OK);
       const std::uint64_t half = bytes_sent(comm);
-      EXPECT_EQ(exact - before, 4u * 4 * 300000 / 3);  // 2(n-1)/n of 4 bytes each
+      EXPECT_EQ(exact - before, 4u * 4 * 300000 / 3);  // 2(n-1)/n times 4 bytes each
       EXPECT_EQ(2 * (half - exact), exact - before);
     });
   }

@@ -15,7 +15,7 @@
 namespace dtl::connection_test {
 namespace {
 
-// Two connections joined by a socket pair; `far` is also usable as a plain descriptor.
+// Two connections over a socket pair; `far` is also usable as a plain descriptor.
 struct Ends {
   asio::io_context context;
   std::unique_ptr<Connection> near;
@@ -159,14 +159,14 @@ TEST(FdStream, WorksOverTwoDescriptors) {
   EXPECT_EQ(::read(back.read_end.get(), answer, 4), 4);
 }
 
-// Resumes over another socket pair as soon as so many messages have come.
+// Resumes over another socket pair after this many messages.
 awaitable<void> resume_after(asio::io_context& context, Connection& near, Connection& far,
                              std::vector<Message>& messages, std::size_t count) {
   while (messages.size() < count) messages.push_back(*co_await far.receive());
   far.detach();
   near.detach();
   EXPECT_FALSE(co_await far.receive());
-  near.send(Heartbeat{1});  // of no use to anybody now
+  near.send(Heartbeat{1});  // lost, and not needed any more
   near.send(Started{9, 90});
   SocketPair pair = make_socketpair(SOCK_STREAM);
   EXPECT_TRUE(far.attach(make_fd_stream(context, std::move(pair.first)), "", near.link().received(),
@@ -176,7 +176,7 @@ awaitable<void> resume_after(asio::io_context& context, Connection& near, Connec
   EXPECT_TRUE(co_await far.wait_attached());
   while (messages.size() < 4) messages.push_back(*co_await far.receive());
   EXPECT_FALSE(near.has_arrived(near.handed_over()));
-  far.send(Heartbeat{2});  // a receipt comes along
+  far.send(Heartbeat{2});  // also acknowledges
   const std::optional<Message> sign = co_await near.receive();
   EXPECT_TRUE(std::holds_alternative<Heartbeat>(*sign));
   EXPECT_TRUE(near.has_arrived(near.handed_over()));

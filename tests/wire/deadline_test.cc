@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The moment has passed and its handler waits its turn when somebody postpones it.
+// The deadline has passed and its handler is queued when somebody postpones it.
 TEST(Deadline, PostponedWhileItsHandlerIsQueuedDoesNotPass) {
   asio::io_context context;
   bool passed = false;

@@ -24,7 +24,7 @@ SharedEnvironments share(const std::vector<Rank>& ranks) {
   return share_environments(variables);
 }
 
-// What the agent makes of what the launcher sends is what the ranks were to have.
+// The agent must decode exactly the ranks that the launcher encoded.
 void expect_unchanged(const std::vector<Rank>& ranks) {
   const SharedEnvironments shared = share(ranks);
   Environments environments;
@@ -46,7 +46,7 @@ std::string problem_of(const Environments& environments, const Environment& envi
   }
 }
 
-// About 10 KiB, and what differs from rank to rank as the plan names it.
+// About 10 KiB each, with the variables that differ between ranks in a plan.
 std::vector<Rank> ranks_of_a_node(int count) {
   std::vector<Rank> ranks;
   for (int rank = 0; rank < count; ++rank) {

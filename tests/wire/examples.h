@@ -1,5 +1,5 @@
 #pragma once
-// One message of each type with every field set, by the name under which PROTOCOL.md shows it.
+// One message of each type with every field set, with the name of its PROTOCOL.md vector.
 
 #include <string>
 #include <utility>

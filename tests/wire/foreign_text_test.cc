@@ -1,4 +1,4 @@
-// What agents say is made printable where it enters, in every field of every message.
+// Every text field of every message from an agent is escaped when it is decoded.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ TEST(ForeignText, IsPrintableInEveryFieldOfAnAgentsMessage) {
       if (agents) ++texts;
     });
   }
-  EXPECT_GE(texts, 17);  // so the walk has seen some
+  EXPECT_GE(texts, 17);  // the walk has visited text fields
 }
 
 TEST(ForeignText, LeavesWhatIsNotForPeopleAlone) {

@@ -1,5 +1,5 @@
 #pragma once
-// A message as it crosses the wire.
+// A message as bytes on the wire.
 
 #include <string>
 #include <utility>

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A frame with any header and body, its checksum correct.
+// A frame with any header and body and a correct checksum.
 std::string raw_frame(std::uint32_t length, std::uint16_t type, const std::string& body,
                       std::uint32_t sequence = 0) {
   Writer writer("test");
@@ -131,7 +131,7 @@ TEST(Frame, RefusesBytesLeftOver) {
 
 TEST(Frame, ChecksACountAgainstTheBytesThatAreThere) {
   Writer body("test");
-  body.number("count", std::uint32_t{4096}, UINT32_MAX);  // endpoints that do not follow
+  body.number("count", std::uint32_t{4096}, UINT32_MAX);  // announces endpoints that do not follow
   const std::string bytes = body.take();
   EXPECT_THAT(problem_of(raw_frame(4, 5, bytes)), HasSubstr("beyond the end of the frame"));
 }

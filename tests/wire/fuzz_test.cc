@@ -1,5 +1,5 @@
-// Seeded mutation of valid frames: the decoder gives a message that encodes again, asks for more
-// bytes, or throws Error(kVersion); nothing else (the sanitizers watch in the asan preset).
+// Seeded mutation of valid frames. The decoder must return a message that encodes again, ask for
+// more bytes, or throw Error(kVersion). In the asan preset, sanitizers watch too.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -40,7 +40,7 @@ void mutate(Random& random, std::string& bytes) {
   }
 }
 
-// Makes length and checksum right again, so that the mutation reaches the message's own decoder.
+// Corrects length and checksum, so that the mutation reaches the message's decoder.
 void repair(std::string& frame) {
   if (frame.size() < kFrameHeaderBytes) return;
   const auto length = static_cast<std::uint32_t>(frame.size() - kFrameHeaderBytes);
@@ -51,7 +51,7 @@ void repair(std::string& frame) {
   }
 }
 
-// True when the bytes gave a message.
+// True if the bytes gave a message.
 bool decode(const std::string& bytes) {
   FrameReader reader;
   reader.feed(bytes);

@@ -1,6 +1,6 @@
 #pragma once
-// Every text of a message replaced by one that a terminal would obey, whatever message it is: the
-// field table says where they are.
+// Replaces every text of any message with one that contains terminal escapes. The message's field
+// table tells where texts are.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace dtl {
 inline const std::string kHostileText =
     "bad\x1b[2J\x07\x9b\xc2\x9b\xe2\x80\xae\nforged: line\r\nforged: too";
 
-// What must not be in anything that a terminal gets.
+// Characters that must not reach a terminal.
 inline bool is_hostile(std::string_view text) {
   constexpr std::string_view kSigns[] = {"\x1b", "\x07", "\x9b", "\r", "\xe2\x80\xae", "\nforged"};
   for (const std::string_view sign : kSigns) {
@@ -26,8 +26,8 @@ inline bool is_hostile(std::string_view text) {
   return false;
 }
 
-// Visit(field, text) for each text of a message; bytes and tails are none. Numbers called "rank"
-// become `rank`.
+// Calls Visit(field, text) for each text of a message, but not for bytes and tails. Sets numbers
+// named "rank" to `rank`.
 template <class Visit>
 class TextWalk {
  public:
@@ -61,7 +61,7 @@ void walk_texts(Message& message, std::uint32_t rank, Visit visit) {
       [&]<class M>(M& m) {
         [[maybe_unused]] const M before = m;
         fields(walk, m);
-        // A set of CPUs is written anew from a list, which the walk leaves empty.
+        // The walk would leave the CPU set, which is decoded from a list, empty: restore it.
         if constexpr (std::is_same_v<M, Hello>) m.facts.topology = before.facts.topology;
       },
       message);

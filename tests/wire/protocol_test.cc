@@ -1,5 +1,5 @@
-// PROTOCOL.md is checked against the code: each message has a test vector there, and its bytes are
-// what the encoder writes for that message's example.
+// Checks PROTOCOL.md against the code: each message has a test vector, which must equal the
+// encoding of that message's example.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@
 namespace dtl::protocol_test {
 namespace {
 
-// Lines "    vector NAME hex hex ..." of PROTOCOL.md; a vector may go on in further such lines.
+// Lines "    vector NAME hex hex ..." of PROTOCOL.md; further such lines continue a vector.
 std::map<std::string, std::string> vectors() {
   std::map<std::string, std::string> found;
   std::istringstream lines(read_file(test::source_path("wire/PROTOCOL.md"), 1 << 20));
@@ -53,7 +53,7 @@ TEST(Protocol, HasATestVectorForEveryMessage) {
   EXPECT_EQ(wanted, "") << "these lines of PROTOCOL.md are missing or differ";
 }
 
-// Writes down what fields() says of a message, in the words of PROTOCOL.md: "rank u32", "bytes
+// Records what fields() reports for a message, in PROTOCOL.md's words: "rank u32", "bytes
 // text(65536)".
 class FieldNotes {
  public:
@@ -77,7 +77,7 @@ class FieldNotes {
   void tail(const char* field, const std::string& value, std::size_t most_bytes) {
     text(field, value, most_bytes);
   }
-  // An element that has a single field of the same name is no structure: "cpus list(9) of u32".
+  // An element with a single field of the same name is not a structure: "cpus list(9) of u32".
   template <class T, class Each>
   void list(const char* field, const std::vector<T>&, std::size_t most, std::size_t, Each each) {
     FieldNotes element;
@@ -102,8 +102,8 @@ class FieldNotes {
   }
 };
 
-// The fields of a row of PROTOCOL.md in the same words. "a, b: names" is short for two of them, and
-// what stands in brackets behind a kind explains it.
+// The fields of a PROTOCOL.md row in the same words. "a, b: names" means two fields, and text in
+// brackets after a kind is an explanation.
 std::vector<std::string> fields_of_cell(std::string cell) {
   cell = std::regex_replace(cell, std::regex(R"(\((?![0-9]+\))[^()]*(\([^()]*\)[^()]*)*\))"), "");
   std::vector<std::string> lines;
@@ -140,7 +140,7 @@ TEST(Protocol, ListsTheNumberAndTheFieldsOfEveryMessage) {
   const auto written = rows();
   EXPECT_EQ(written.size(), std::variant_size_v<Message>);
   for (const auto& example : example_messages()) {
-    const auto& name = example.first;  // a binding cannot be captured, says clang 14
+    const auto& name = example.first;  // clang 14: a structured binding cannot be captured
     const auto& message = example.second;
     const auto row = written.find(name);
     ASSERT_NE(row, written.end()) << name;
@@ -156,7 +156,7 @@ TEST(Protocol, ListsTheNumberAndTheFieldsOfEveryMessage) {
   }
 }
 
-// dtlaunch-protocol(7) has a word on each: ".It Start", ".It Reach , Reached".
+// dtlaunch-protocol(7) describes each: ".It Start", ".It Reach , Reached".
 TEST(Protocol, HasEveryMessageInTheManPage) {
   std::set<std::string> shown, wanted;
   std::istringstream lines(read_file(test::source_path("man/dtlaunch-protocol.7"), 1 << 20));

@@ -47,7 +47,7 @@ class UserListenerTest : public testing::Test {
   rlimit limit_{};
 };
 
-// Without a pause this is a loop that takes all of a core for the 300 ms.
+// Without a pause, this loop would use a whole core for the 300 ms.
 TEST_F(UserListenerTest, OutOfDescriptorsWaitsAndTakesThePeerOnceThereAreSome) {
   asio::io_context context;
   std::vector<Fd> peers;
