@@ -31,13 +31,13 @@ import statistics
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # leave nothing in the source tree
+sys.dont_write_bytecode = True  # do not write into the source tree
 from allreduce_hosts import BIN, DidNotFinish, Gate, Hosts, contestants
 from side_by_side import compare, machine, of_rounds, ratio, table, text
 
 KI, MI = 1 << 10, 1 << 20
 RATE = "1gbit"
-MANY = ["dtring", "gloo", "openmpi"]  # Debian's MPICH 4.0.2 hangs at its start on 16 hosts
+MANY = ["dtring", "gloo", "openmpi"]  # Debian's MPICH 4.0.2 hangs at startup on 16 hosts
 LINE_RATE = 1e9 / 8  # bytes per second of RATE, headers included
 
 
@@ -145,7 +145,7 @@ def hierarchy(options):
         def run_one(who):
             before = hosts.sent()
             row = who.run(hosts, wanted)
-            row["sent"] = (hosts.sent() - before) / (wanted[size] + 2) / size  # two to warm up
+            row["sent"] = (hosts.sent() - before) / (wanted[size] + 2) / size  # two warm-up rounds
             return row
 
         with hosts:
@@ -174,7 +174,7 @@ def memory(options):
 
     def run_one(who):
         gate = Gate(hosts)
-        # What is freed goes back to the system at once, so that the ranks' own tensors do not count.
+        # Freed memory returns to the system at once, so the ranks' own tensors do not count.
         who.run(hosts, {size: 2}, 120, gate, ["MALLOC_MMAP_THRESHOLD_=65536"])
         return dict(enumerate(zip(*gate.results())))
 
@@ -209,7 +209,7 @@ def parse():
 
 def main():
     options = parse()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without taking the hosts down
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # take the hosts down first
     for program in ("allreduce_bench", "core_pump", "socket_pump"):
         if not os.access(os.path.join(BIN, program), os.X_OK):
             sys.exit(f"bench/allreduce.py: {program} has not been built")

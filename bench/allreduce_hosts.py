@@ -38,7 +38,7 @@ class Hosts:
         self.names = [f"node{i + 1}" for i in range(count)]
         self.places = [name for name in self.names for _ in range(per_host)]
         self.world = len(self.places)
-        # Each rank on its own core, if there are as many.
+        # One core per rank, if there are enough.
         self.pin = [ON_OWN_CORE] if self.world <= os.cpu_count() else []
 
     def __enter__(self):
@@ -61,7 +61,7 @@ class Hosts:
         return os.path.join(self.folder.name, name)
 
     def start(self, host, command, variables=()):
-        # Its noise is shown only when it fails.
+        # Show its output only if it fails.
         noise = open(self.path("noise"), "a", encoding="utf-8")
         return subprocess.Popen([CLUSTER, "exec", host, "env", *variables, *command], text=True,
                                 env=self.environment, stdin=subprocess.DEVNULL,
@@ -158,7 +158,7 @@ class Contestant:
 
     def __init__(self, name):
         self.name = name
-        self.port = PORT  # if several run at once, each has its own
+        self.port = PORT  # each has its own if several run at once
 
     def processes(self, hosts, words, variables):
         raise NotImplementedError

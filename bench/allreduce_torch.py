@@ -40,7 +40,7 @@ def take_turns(size, repeats, turns, clock):
         clock.begin()
         times = [sum_once(values, mine, expected) for _ in range(repeats + 2)]
         if rank == 0:
-            micros = statistics.median(times[2:]) * 1e6  # two to warm up
+            micros = statistics.median(times[2:]) * 1e6  # two warm-up rounds
             print(size, round(micros, 1), flush=True)
         clock.end()
 
@@ -58,7 +58,7 @@ def sum_once(values, mine, expected):
 
 def main():
     torch.set_num_threads(1)
-    torch.arange(16).float().sum()  # what PyTorch itself takes is no backend's
+    torch.arange(16).float().sum()  # PyTorch's own memory does not count for a backend
     gate = os.environ.get("BENCH_GATE")
     before = resident()
     backend, *words = sys.argv[1:]

@@ -24,14 +24,14 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True  # leave nothing in the source tree
+sys.dont_write_bytecode = True  # do not write into the source tree
 from allreduce import repeats
 from allreduce_hosts import BIN, ByEnvironment, Hosts
 from side_by_side import compare, machine
 from train import LAYERS, VOCABULARY, write_examples
 
 KI, MI = 1 << 10, 1 << 20
-JOBS, SHORT_JOBS = 15, 2  # of a program in a round
+JOBS, SHORT_JOBS = 15, 2  # per program and round
 STEPS, BATCH = 6, 8
 
 
@@ -118,7 +118,7 @@ def main():
     options.build = os.path.abspath(options.build)
     if not os.access(os.path.join(options.build, "bin/dtlaunch"), os.X_OK):
         parser.error(f"{options.build} is no build: bin/dtlaunch is not there")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without taking the hosts down
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # take the hosts down first
     print(f"{machine()}, beside {options.build}; {options.rounds} rounds", flush=True)
     for name in options.parts or PARTS:
         PARTS[name](options)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The same faults under dtlaunch and under MPICH's Hydra, on the hosts of tests/cluster: does the
-# launcher end, with which status, and what is left of the four ranks and their helpers (four
-# processes each, two of them in sessions of their own)?
+# The same faults under dtlaunch and MPICH's Hydra, on the hosts of tests/cluster: does the launcher
+# end, with which status, and what is left of the four ranks and their helpers (four processes each,
+# two of them in their own sessions)?
 # usage: bench/faults.sh [SECONDS to watch]; needs root, mpich, and the release build
 . "$(dirname "$0")/../tests/e2e/lib.sh"
 watch=${1:-20}
@@ -29,7 +29,7 @@ one() { # FAULT LAUNCHER
   rm -rf "$work/now" "$work/cluster"
   hosts=()
   need_cluster 2
-  # Rank 2 exits 3 when it is told to; the others stay.
+  # Rank 2 exits 3 when told to; the others keep running.
   # shellcheck disable=SC2016
   start_command ${command[$2]} bash -c \
     '[ $PMI_RANK = 2 ] || exec "$0" "$1"; "$0" "$1" bash -c "until [ -e $2 ]; do sleep 0.1; done; exit 3"' \

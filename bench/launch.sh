@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# How long starting and ending a job takes, beside MPICH's Hydra in one interleaved run: two ranks
-# on this machine, and 4, 64, ... hosts over ssh, cold (every run makes its own connections) and,
-# for dtlaunch, over those that `dtlaunch up` keeps; and what each host costs the launcher in CPU
-# and memory. The hosts are those of tests/cluster, the launchers run on one more that is none of
-# them.
+# The time to start and end a job, compared with MPICH's Hydra in one interleaved run: two ranks on
+# this machine, and 4, 64, ... hosts over ssh, cold (each run opens its own connections) and, for
+# dtlaunch, over connections that `dtlaunch up` keeps. Also the launcher's CPU time and memory per
+# host. The hosts are those of tests/cluster; the launchers run on one more host.
 # usage: bench/launch.sh [ROUNDS [HOSTS...]]; needs root, mpich, and the release build
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

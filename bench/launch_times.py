@@ -8,7 +8,7 @@ from collections import namedtuple
 
 LOCAL = "2 ranks, this machine"
 Case = namedtuple("Case", "command hosts")        # hosts: where its ranks must run, in order
-Run = namedtuple("Run", "wall_ms cpu_ms rss_kib")  # CPU and memory of the launcher alone
+Run = namedtuple("Run", "wall_ms cpu_ms rss_kib")  # CPU and memory of the launcher only
 
 
 def run(command):

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-sys.dont_write_bytecode = True  # leave nothing in the source tree
+sys.dont_write_bytecode = True  # do not write into the source tree
 from allreduce_hosts import BIN, CLUSTER, Hosts
 from side_by_side import machine
 
@@ -66,7 +66,7 @@ class Job:
     def measure(self):
         """Seconds from the last name to the first rank, and from SIGTERM to the end."""
         self.wait("the first pod", lambda: self.on("node1", "ss", "-H", "-ltn", f"sport = {PORT}"))
-        time.sleep(1)  # all others are between two tries by then, each somewhere
+        time.sleep(1)  # by then all others are between two tries
         writers = [subprocess.Popen([CLUSTER, "exec", name, "sh", "-c",
                                      "echo 10.77.0.1 first.pods >>/etc/hosts; date +%s.%N"],
                                     env=self.hosts.environment, stdout=subprocess.PIPE, text=True)

@@ -25,13 +25,13 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True  # leave nothing in the source tree
+sys.dont_write_bytecode = True  # do not write into the source tree
 from allreduce_hosts import BIN, ROOT, ByEnvironment, DidNotFinish, Gate, Hosts, end
 from side_by_side import TURNS, compare, machine, of_rounds, ratio, text
 
 KI, MI = 1 << 10, 1 << 20
 LIBRARY = os.path.join(ROOT, "build/release/ring/libdtring.so.2")
-TEXTS, TOKENS = 2, 64  # of a rank's step
+TEXTS, TOKENS = 2, 64  # per rank and step
 PORT = 29519
 
 
@@ -94,7 +94,7 @@ def start(options):
                         end(processes)
                     imports, both = zip(*gate.results())
                     rows[name].append({"import": max(imports) / 1e3, "both": max(both) / 1e3})
-        # Means: whether a client of the store comes too early is chance, and half a second.
+        # Means: whether a client comes too early for the store is chance, and costs half a second.
         means = {name: statistics.fmean(row["both"] for row in of_name) for name, of_name in rows.items()}
         for name, of_name in rows.items():
             print(f"{name:>10}{text(of_rounds(of_name, 'import'), 10)}{text(of_rounds(of_name, 'both'), 10)}"
@@ -119,7 +119,7 @@ class Launched:
                 for index, name in enumerate(hosts.names)}
 
     def run(self, hosts):
-        self.port += 1  # the last one may still be taken
+        self.port += 1  # the last port may still be in use
         begin = time.time()
         processes = [hosts.start(host, command, [*settings(self.options), "GLOO_SOCKET_IFNAME=eth0"])
                      for host, command in self.commands(hosts).items()]
@@ -170,7 +170,7 @@ def parse():
 
 def main():
     options = parse()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without taking the hosts down
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # take the hosts down first
     for needed in (os.path.join(BIN, "dtlaunch"), os.path.join(BIN, "core_pump"), LIBRARY):
         if not os.path.exists(needed):
             sys.exit(f"bench/pytorch.py: {needed} has not been built")

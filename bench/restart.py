@@ -23,12 +23,12 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True  # leave nothing in the source tree
+sys.dont_write_bytecode = True  # do not write into the source tree
 from allreduce_hosts import BIN, CLUSTER, ROOT, Hosts
 from side_by_side import machine
 
 STEP_MS = 50
-LIMIT_S = 90  # of a wait for the next step
+LIMIT_S = 90  # for a wait for the next step
 FAULTS = ("rank", "agent", "host", "power")
 
 
@@ -90,7 +90,7 @@ class Job:
         limit = time.monotonic() + 5
         while time.monotonic() < limit and any(p.poll() is None for p in self.processes):
             time.sleep(0.05)
-        for process in self.processes:  # whom torchrun has lost keeps the pipe, until the hosts go down
+        for process in self.processes:  # lost processes hold the pipe until the hosts go down
             process.kill()
             process.stdout.close()
             process.wait()
@@ -140,7 +140,7 @@ def measure(kind, fault, options, port):
                 print(f"{job.name} did not begin: {hosts.noise()}", file=sys.stderr)
                 return None, "-"
             struck = job.strike(fault)
-            # Steps that were on their way count as before it.
+            # Steps that were in progress count as before the fault.
             again = job.wait_for_steps(1, struck + 3 * STEP_MS / 1000)
             return (again - struck if again else None), (job.steps()[-1][2] if again else "-")
         finally:
@@ -153,7 +153,7 @@ def main():
     parser.add_argument("--python", default=os.environ.get("DTL_TEST_PYTHON", "/usr/bin/python3"))
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without taking the hosts down
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # take the hosts down first
     print(f"{machine()}; seconds from the fault to the next step of all ranks, median of {options.rounds}")
     print(f"{'fault':>8}{'dtlaunch':>12}{'torchrun':>12}{'ratio':>8}   ranks then: dtlaunch, torchrun")
     port = 29600

@@ -7,8 +7,8 @@ import sys
 
 from allreduce_hosts import PORT, ROOT, DidNotFinish, Turns, cores_apart, end
 
-GAP = 1.5  # times as long between the cores: they have been moved
-TURNS = 7  # of a contestant, for each size in a round
+GAP = 1.5  # a latency ratio above this means that the cores were moved
+TURNS = 7  # per contestant and size, in each round
 
 
 def side_by_side(everybody, hosts, wanted, turns):

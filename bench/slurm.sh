@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# How long `dtlaunch true` takes in an allocation of Slurm, beside `srun true`, MPICH's Hydra, which
-# starts its proxies by srun, and the least that an srun whose tasks come back over TLS costs
-# (tls_starter.cc), in one interleaved run for each number of nodes; then the same after `dtlaunch up`,
-# beside srun again. The Slurm is that of tests/slurm: all nodes are namespaces of this machine and
-# share its cores. Each job has its nodes alone: with one CPU of each node Slurm would bind what runs on
-# all of them to the same core.
+# The time of `dtlaunch true` in a Slurm allocation, compared with `srun true`, with MPICH's Hydra, which
+# starts its proxies by srun, and with the least that an srun with TLS connections costs (tls_starter.cc),
+# in one interleaved run for each number of nodes. Then the same after `dtlaunch up`, compared with srun
+# again. The Slurm is that of tests/slurm: all nodes are namespaces of this machine and share its cores.
+# Each job has its nodes exclusively: with one CPU per node, Slurm would bind everything to the same core.
 # usage: bench/slurm.sh [ROUNDS [NODES...]]; needs root, slurmctld, slurmd, slurm-client, munge, mpich, and
 # of the release build dtlaunch, dtagent, dtguard and tls_starter
 export DTL_E2E_WORK=${DTL_E2E_WORK:-$(cd "$(dirname "$0")/.." && pwd)/build/e2e}

@@ -39,7 +39,7 @@ def make_inputs(a):
             out.write("\t".join(clean) + "\n")
     tokenizer = BertWordPieceTokenizer()
     tokenizer.train_from_iterator(texts[::5], vocab_size=VOCABULARY, show_progress=False)
-    tokenizer = BertWordPieceTokenizer(tokenizer.get_vocab())  # with the template of BERT
+    tokenizer = BertWordPieceTokenizer(tokenizer.get_vocab())  # with BERT's template
     tokenizer.save(os.path.join(a.folder, "tokenizer.json"))
 
 

@@ -23,13 +23,13 @@ def main():
         values.fill_(float(os.path.exists(f"{folder}/end")))
         dist.all_reduce(values)
         if values[0] > 0:
-            break  # all of them have seen it, in the same step
+            break  # all ranks see it in the same step
         if rank == 0:
             with open(f"{folder}/steps", "a", encoding="ascii") as file:
                 file.write(f"{time.time()} {restarts} {dist.get_world_size()}\n")
         time.sleep(pause)
     dist.destroy_process_group()
-    time.sleep(0.3)  # a thread of gloo's must not meet the end of Python
+    time.sleep(0.3)  # a gloo thread must end before Python does
 
 
 main()

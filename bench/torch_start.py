@@ -45,7 +45,7 @@ def main():
         os.write(descriptor, " ".join(str(int(1e6 * t)) for t in times).encode())
         dist.barrier()
     dist.destroy_process_group()
-    time.sleep(0.3)  # a thread of gloo's must not meet the end of Python
+    time.sleep(0.3)  # a gloo thread must end before Python does
 
 
 main()

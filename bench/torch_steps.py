@@ -59,7 +59,7 @@ class Trained:
                 alone, alone_cpu = self.timed(batch)
             step, cpu = self.timed(batch)
             rows.append((step, step - alone, cpu - alone_cpu))
-        return [1e6 * statistics.median(times) for times in zip(*rows[1:])]  # one to warm up
+        return [1e6 * statistics.median(times) for times in zip(*rows[1:])]  # one warm-up step
 
     def verify(self, batch):
         """After an exchange every rank must have the same gradients, and not its own."""

@@ -34,8 +34,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CLASSES, VOCABULARY, WARM_UP = 8, 30522, 2
 TORCH = os.path.join(HERE, "train_torch.py")
 LAYERS = {"bert": 12, "distilbert": 6}
-# Lengths of texts, [CLS] and [SEP] included: (mean, deviation, shortest, longest). MRPC's pairs and
-# SQuAD's windows of 384 in outline; both are drawn from a normal distribution cut at the ends.
+# Lengths of texts, including [CLS] and [SEP]: (mean, deviation, shortest, longest). Approximates
+# MRPC's pairs and SQuAD's windows of 384 by truncated normal distributions.
 LENGTHS = {"full": (128, 0, 128, 128), "mrpc": (53, 14, 18, 128), "squad": (177, 65, 60, 384)}
 
 
@@ -99,7 +99,7 @@ def contestants(a):
         version, encoder = torch_name(python)
         for precision in a.precisions:
             hows = ["eager"]
-            # Every new width would be compiled anew.
+            # torch.compile would compile every new width again.
             if a.compile and a.part == "full" and encoder == "transformers":
                 hows.append("compiled")
             for how in hows:

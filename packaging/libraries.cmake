@@ -1,12 +1,12 @@
-# How the libraries of others get into our programs. Archives where there are any, so that a program
-# runs, and can be copied to, wherever there is a glibc of at least 2.34: Debian 12, Ubuntu 22.04,
-# RHEL 9. A target whose property DTL_SHARED is on links the shared libraries instead, so that the
-# host's own updates reach it: all of them with -D DTL_SHARED_LIBRARIES=ON.
+# How programs link third-party libraries: statically where archives exist, so that a program runs on, and
+# can be copied to, any host with glibc 2.34 or later: Debian 12, Ubuntu 22.04, RHEL 9. Targets with the
+# property DTL_SHARED link shared libraries instead, so that the host's updates reach them: with -D
+# DTL_SHARED_LIBRARIES=ON, all targets.
 set(DTL_SHARED ${DTL_SHARED_LIBRARIES})
 define_property(TARGET PROPERTY DTL_SHARED INITIALIZE_FROM_VARIABLE DTL_SHARED)
 
-# dtl_library(NAME SHARED LIBRARY... ARCHIVES FILE...): the interface library dtl_NAME. Without
-# archives it is the shared libraries for every target.
+# dtl_library(NAME SHARED LIBRARY... ARCHIVES FILE...): defines the interface library dtl_NAME. Without
+# archives, every target uses the shared libraries.
 function(dtl_library name)
   cmake_parse_arguments(L "" "" "SHARED;ARCHIVES" ${ARGN})
   add_library(dtl_${name} INTERFACE)
@@ -14,7 +14,7 @@ function(dtl_library name)
     target_link_libraries(dtl_${name} INTERFACE ${L_SHARED})
     return()
   endif()
-  # As targets, so that CMake knows who has to stand before whom on a line: each before those behind it.
+  # As targets, so that CMake can order them on a link line: each before those that follow it.
   set(archives)
   list(REVERSE L_ARCHIVES)
   foreach(archive ${L_ARCHIVES})
@@ -31,7 +31,7 @@ function(dtl_library name)
     list(PREPEND archives ${archive})
   endforeach()
   set(L_ARCHIVES ${archives})
-  set(is_shared $<BOOL:$<TARGET_PROPERTY:DTL_SHARED>>)  # of the program that is linked
+  set(is_shared $<BOOL:$<TARGET_PROPERTY:DTL_SHARED>>)  # property of the linking program
   target_link_libraries(dtl_${name} INTERFACE "$<${is_shared}:${L_SHARED}>"
                                               "$<$<NOT:${is_shared}>:${L_ARCHIVES}>")
 endfunction()
@@ -46,9 +46,9 @@ find_library(UTF8PROC_ARCHIVE libutf8proc.a)
 find_library(Z_ARCHIVE libz.a)
 find_library(MVEC_ARCHIVE libmvec.a)  # vectorized erf is newer than glibc 2.34
 
-# libcrypto.a can compress: with zlib, and with zstd, which base/no_zstd.cc refuses.
+# libcrypto.a can compress: with zlib, and with zstd, which base/no_zstd.cc disables.
 dtl_library(crypto SHARED OpenSSL::Crypto ARCHIVES ${CRYPTO_ARCHIVE} ${Z_ARCHIVE} dtl_no_zstd)
-# libssl.a asks for libcrypto.a of the same build.
+# libssl.a needs libcrypto.a of the same build.
 if(SSL_ARCHIVE AND CRYPTO_ARCHIVE)
   dtl_library(ssl SHARED OpenSSL::SSL OpenSSL::Crypto ARCHIVES ${SSL_ARCHIVE} dtl_crypto)
 else()
@@ -58,7 +58,7 @@ dtl_library(utf8proc SHARED PkgConfig::utf8proc ARCHIVES ${UTF8PROC_ARCHIVE})
 if(UTF8PROC_ARCHIVE)
   target_compile_definitions(dtl_utf8proc INTERFACE UTF8PROC_STATIC)
 endif()
-if(DTL_SANITIZE)  # its threads and tables are the host's own under the sanitizers
+if(DTL_SANITIZE)  # sanitizers need the host's shared libraries for its threads and tables
   dtl_library(openblas SHARED PkgConfig::openblas)
 else()
   dtl_library(openblas SHARED PkgConfig::openblas ARCHIVES ${OPENBLAS_ARCHIVE})
@@ -76,16 +76,16 @@ if(MVEC_INSIDE)
   target_link_libraries(dtl_mvec INTERFACE ${MVEC_ARCHIVE})
 endif()
 
-# libssh.a wants GSSAPI, which launcher/ssh/no_gssapi.cc refuses, and libraries of its own. Loading the
-# shared ones would take longer than all else that a local start does.
+# libssh.a needs GSSAPI, which launcher/ssh/no_gssapi.cc disables, and further libraries. Loading these as
+# shared libraries would take longer than the rest of a local start.
 if(SSH_ARCHIVE AND CRYPTO_ARCHIVE AND Z_ARCHIVE)
   dtl_library(ssh SHARED ssh z ARCHIVES ${SSH_ARCHIVE} dtl_no_gssapi dtl_crypto)
 else()
   dtl_library(ssh SHARED ssh z)
 endif()
 
-# oneDNN lends its header, and the soname to load when bf16 is asked for (trainer/maths/onednn.h): it is the
-# host's own in any case.
+# oneDNN provides only its header, and the soname to load on request of bf16 (trainer/maths/onednn.h). It
+# always comes from the host.
 execute_process(COMMAND ${CMAKE_READELF} -d ${DNNL_LIBRARY} OUTPUT_VARIABLE dynamic
                 COMMAND_ERROR_IS_FATAL ANY)
 if(NOT dynamic MATCHES "SONAME.*\\[libdnnl[.]so[.]([0-9.]+)\\]")
@@ -100,8 +100,8 @@ if(DTL_SANITIZE)  # g++ 12's LeakSanitizer crashes on thread-local storage of li
   target_link_libraries(dtl_onednn INTERFACE ${DNNL_LIBRARY})
 endif()
 
-# dtl_self_contained(TARGET): it carries the C++ runtime of its compiler, and asks for no symbol that
-# glibc 2.34 lacks.
+# dtl_self_contained(TARGET): the target includes its compiler's C++ runtime and needs no symbol newer than
+# glibc 2.34.
 function(dtl_self_contained target)
   if(DTL_SANITIZE)
     return()

@@ -1,7 +1,7 @@
-# DTL_LINKED_PACKAGES: from which package of the distribution each library comes that is inside our
-# programs, "|OpenSSL=libssl-dev 3.0.17-1|zlib=...|", for --version -v: security fixes show in a
-# package's revision, and not in what the library says of itself. DTL_LINKED_SOURCES: their source
-# packages, lines "OpenSSL openssl (= 3.0.17-1)", for Static-Built-Using. Both empty without dpkg.
+# DTL_LINKED_PACKAGES: the distribution package of each library inside our programs,
+# "|OpenSSL=libssl-dev 3.0.17-1|zlib=...|", for --version -v: a library's own version does not show
+# security fixes, but the package's revision does. DTL_LINKED_SOURCES: their source packages, lines
+# "OpenSSL openssl (= 3.0.17-1)", for Static-Built-Using. Both are empty without dpkg.
 set(DTL_LINKED_PACKAGES "")
 set(DTL_LINKED_SOURCES "")
 find_program(DPKG_QUERY dpkg-query)
@@ -17,8 +17,8 @@ set(linked OpenSSL ${CRYPTO_ARCHIVE} libssl ${SSL_ARCHIVE} OpenBLAS ${OPENBLAS_A
            fmt ${FMT_HEADER}/fmt/core.h nlohmann-json ${JSON_HEADER}/nlohmann/json.hpp
            toml11 ${TOML_HEADER}/toml.hpp)
 
-# Adds the package that owns the file. A package's files keep the time of its own build, so it is
-# dpkg's list of them that shows an upgrade, and the build follows it.
+# Adds the package that owns the file. Files keep the time of their package's build, so the build
+# depends on dpkg's file list, which changes at an upgrade.
 function(add_package library file)
   file(REAL_PATH "${file}" file)
   execute_process(COMMAND ${DPKG_QUERY} -S ${file} OUTPUT_VARIABLE owner ERROR_QUIET)

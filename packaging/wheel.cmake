@@ -1,9 +1,8 @@
-# Where the parts of a Python wheel go; scikit-build-core sets SKBUILD and the folders.
+# Where the parts of a Python wheel are installed; scikit-build-core sets SKBUILD and the folders.
 #
-# The programs are the wheel's scripts: pip puts them into the venv's bin as they are, each beside
-# the others. libdtring lies beside the packages in dtring.libs, a name that no import takes for a
-# package: a package finds it there however it was installed, `pip install --target` included, which
-# leaves a wheel's lib/ behind.
+# The programs are the wheel's scripts: pip puts them together into the venv's bin. libdtring is
+# beside the packages in dtring.libs, which is not a valid package name for imports. There a package
+# finds it however it was installed, also by `pip install --target`, which drops a wheel's lib/.
 set(CMAKE_INSTALL_BINDIR ${SKBUILD_SCRIPTS_DIR})
 set(CMAKE_INSTALL_LIBDIR lib)  # left out of the wheel: pyproject.toml
 

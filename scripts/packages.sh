@@ -1,4 +1,4 @@
-# Shared by scripts/test and scripts/lint: installs Debian packages that are missing.
+# Shared by scripts/test and scripts/lint: installs missing Debian packages.
 
 install_packages() { # PACKAGE...
   local missing=() package

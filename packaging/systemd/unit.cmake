@@ -1,5 +1,5 @@
-# Writes the unit of the service: its file `unit`, for the program DTAGENT. A path with a blank is
-# quoted, and what systemd would replace in it is doubled: systemd.service(5), COMMAND LINES.
+# Writes the service's unit: the file `unit`, for the program DTAGENT. Quotes a path with blanks and
+# doubles what systemd would expand in it: systemd.service(5), COMMAND LINES.
 string(REPLACE "\\" "\\\\" DTAGENT "${DTAGENT}")
 string(REPLACE "\"" "\\\"" DTAGENT "${DTAGENT}")
 string(REPLACE "%" "%%" DTAGENT "${DTAGENT}")

@@ -6,31 +6,31 @@ followed by an ordinary end of the job. Nothing here draws lots: a plan (plans.p
 import signal
 from dataclasses import dataclass, field
 
-LAUNCHING = "node1"  # where dtlaunch runs; its agent is no login
-SLOW = "node3"  # takes its time to log in when the phase is `connect`
+LAUNCHING = "node1"  # where dtlaunch runs; its agent needs no login
+SLOW = "node3"  # logs in slowly if the phase is `connect`
 PHASES = ("connect", "start", "meeting", "ring", "running", "ending")
 AFTER_START = PHASES[1:]
 LOST = ("node-lost", "agent-failed", "cannot-start")
-SSH, JOINED = "ssh", "joined"  # how agents come to hosts: by a login, or by a dtlaunch that the host has itself
+SSH, JOINED = "ssh", "joined"  # how agents reach hosts: by a login, or by a dtlaunch on the host
 WAYS = (SSH, JOINED)
-LOST_NODE = 137  # the status of joined nodes for LOST
+LOST_NODE = 137  # status of joined nodes for LOST
 
 
 @dataclass(frozen=True)
 class Fault:
     name: str
     does: str
-    strike: object  # (round, host) -> bool: false when there is nothing to strike yet
+    strike: object  # (round, host) -> bool: false if there is nothing to strike yet
     where: str = "any"  # any, remote: not node1; launcher: node1, and no host is to blame
     statuses: tuple = ()
     causes: tuple = ()
     fatal: bool = True
     phases: tuple = PHASES
     weight: int = 3
-    pairs: bool = True  # may be one of two
-    stops: bool = False  # what was struck is there until it is told to go on
+    pairs: bool = True  # may be one of two faults
+    stops: bool = False  # the victim stays until told to go on
     ways: tuple = WAYS
-    setup: dict = field(default_factory=dict)  # how the job is started for it
+    setup: dict = field(default_factory=dict)  # job options that it needs
 
     def kills_launcher(self, host):
         return self.name == "kill-launcher" or (
@@ -46,7 +46,7 @@ class Fault:
         return set() if self.where == "launcher" or self.kills_launcher(host) else {host}
 
 
-# ---- whom: each is a list of processes, empty when they are not there yet
+# ---- victims: each is a list of processes, empty if they are not there yet
 
 
 def program(name):
@@ -58,7 +58,7 @@ def launcher(round, _host):
 
 
 def login(round, host):
-    # The one that has the connection; its monitor, "[priv]", may go without anybody's noticing.
+    # The process with the connection; nobody may notice the end of its monitor, "[priv]".
     logins = [p for p in round.hosts.processes(host) if p.is_login()]
     return sorted(logins, key=lambda p: p.words.endswith("[priv]"))[:1]
 
@@ -75,7 +75,7 @@ def all_dt(round, host):
 
 def everything(round, host):
     found = [p for p in round.hosts.processes(host) if not p.is_login()]
-    return found if any(p.name == "dtagent" for p in found) else []  # what a login runs is no job yet
+    return found if any(p.name == "dtagent" for p in found) else []  # other programs are not a job
 
 
 def watchers(round, host):
@@ -222,7 +222,7 @@ FAULTS = [
           pairs=False),
 ]
 BY_NAME = {fault.name: fault for fault in FAULTS}
-# After these an sshd does not learn that its peer has gone: its own business, and not the job's.
-# After these nobody can go back to a host to end what is left there.
+# After these, an sshd does not learn that its peer is gone, which does not concern the job, and
+# nobody can reach the host to end what is left there.
 OUT_OF_REACH = ("cut", "cut-longer")
 LOGIN_LEFT_OPEN = ("cut", "cut-longer", "blink", "power-off", "stop-login")

@@ -5,7 +5,7 @@ from faults import JOINED, LAUNCHING
 from plans import HOSTS, RANKS_PER_HOST
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-FIRST = "10.77.0.1:29500"  # where joined nodes find the first one
+FIRST = "10.77.0.1:29500"  # address of the first of the joined nodes
 TOKEN = secrets.token_hex(32)
 
 
@@ -43,7 +43,7 @@ class Reader(threading.Thread):
 
 
 class Job:
-    nodes = None  # of joined nodes, what runs dtlaunch on each but the first; they wait for that to come again
+    nodes = None  # what runs dtlaunch on each joined node but the first; they wait for it to return
     comes_within = 10  # seconds, for joined nodes
 
     def __init__(self, folder, hosts, plan, programs):

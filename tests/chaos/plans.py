@@ -6,7 +6,7 @@ from faults import BY_NAME, FAULTS, JOINED, LAUNCHING, PHASES, SLOW, SSH
 
 HOSTS = ("node1", "node2", "node3")
 RANKS_PER_HOST = 2
-PAIRS = 0.25  # of all rounds have two faults
+PAIRS = 0.25  # share of rounds with two faults
 SOME_JOINED = (SSH, SSH, JOINED)
 
 
@@ -15,7 +15,7 @@ class Strike:
     fault: object
     host: str
     rank: int  # the victim's number on its host, for faults of ranks
-    after: float  # seconds: the first from the beginning of the phase, the second from the first
+    after: float  # seconds: from the beginning of the phase, or from the first fault to the second
 
     def __str__(self):
         return self.fault.name + ("" if self.fault.where == "launcher" else f" {self.host}")
@@ -28,7 +28,7 @@ class Plan:
     way: str
     phase: str
     strikes: tuple
-    opener: str  # of the ending: "terminate" or "fail"
+    opener: str  # starts the phase `ending`: "terminate" or "fail"
     failing_rank: int
     hosts = joining = HOSTS
 

@@ -6,18 +6,18 @@ from hosts import Hosts
 from job import Job
 from plans import HOSTS, RANKS_PER_HOST
 
-REACH = 15  # seconds that a job may take to get to its phase
-FIND = 2  # to wait for a victim that is not there yet
-HANG = 25  # from the last fault to the end of dtlaunch
-LEASE = 10  # that agents live without dtlaunch
-SETTLE = 25  # from there until nothing is left: a lease of 12 s, a grace of 5, and some
-RESUMED = 8  # until a process that goes on again after all has ended, too
-FAMILY = 4  # processes that each rank writes down
+REACH = 15  # seconds for a job to reach its phase
+FIND = 2  # seconds to wait for a victim that is not there yet
+HANG = 25  # seconds from the last fault to the end of dtlaunch
+LEASE = 10  # seconds that agents live without dtlaunch
+SETTLE = 25  # seconds until nothing is left: a lease of 12, a grace of 5, and more
+RESUMED = 8  # seconds until a resumed process has ended, too
+FAMILY = 4  # processes that each rank records
 OURS = re.compile(r"^(?:dtlaunch: |  (?:process|others|try|memory) )")  # lines that ranks do not write
 SLOW_LOGIN = "/run/root/.ssh/rc"
-LOUD = "rank %d writes so that somebody has to read it, and writes again."  # as ./rank does
+LOUD = "rank %d writes so that somebody has to read it, and writes again."  # as in ./rank
 SKIPPED = re.compile(r"\[rank \d\] .* skipped here")
-# The places of records, which stay when they are empty.
+# Folders of records, which stay when empty.
 KEPT_FOLDER = re.compile(r"/tmp/dtlaunch-0(/jobs)?|/run/root/\.local(/state(/dtlaunch(/run-[^/]+(/jobs|/links)?)?)?)?")
 ROUND_FILES = {"/tmp/full", "/run/full", "/tmp/out", SLOW_LOGIN}
 
@@ -110,7 +110,7 @@ class Round:
         if self.plan.phase == "ring":
             self.sleep(0.3)  # to meet
         if self.plan.phase == "ending":
-            self.sleep(0.1)  # a rank that has written down its processes has set its trap
+            self.sleep(0.1)  # a rank that has recorded its processes has set its trap
             if self.plan.opener == "fail":
                 self.job.fail(self.plan.failing_rank)
                 time.sleep(0.3)
@@ -163,7 +163,7 @@ class Round:
     def let_it_end(self):
         """What the faults themselves do not end goes the way that jobs go."""
         if self.did("stop-launcher"):
-            self.sleep(LEASE)  # there may be nobody yet who would end, and a short stop ends no job
+            self.sleep(LEASE)  # a short stop ends no job, and an agent's lease may have to expire
             if not self.wait_for(SETTLE, lambda: not self.strangers(), 0.2):
                 self.complain("while dtlaunch is stopped, hosts do not end their parts: " + self.listed())
             self.resume()
@@ -180,7 +180,7 @@ class Round:
             all_ranks = len(HOSTS) * RANKS_PER_HOST
             self.wait_for(REACH, lambda: len(self.job.recorded("rank")) == all_ranks or not self.job.running())
             if self.did("full-output"):
-                self.sleep(0.5)  # for more to be written than the disk has room for
+                self.sleep(0.5)  # until more is written than fits on the disk
             self.job.go()
 
     def resume(self):
@@ -200,17 +200,17 @@ class Round:
                 if p.pid not in stopped and not (logins and p.is_login()) and not self.is_awaiting(p)]
 
     def is_awaiting(self, _process):
-        return False  # anything that is still to come
+        return False  # False for anything that is still to come
 
     def listed(self):
         return "; ".join(map(str, self.strangers()))
 
-    # ---- what is looked at
+    # ---- checks
 
     def expected(self):
         """The statuses and causes that these faults allow."""
         strikes = self.done
-        if self.plan.phase == "ending":  # the first cause stands
+        if self.plan.phase == "ending":  # the first cause counts
             statuses, causes = ({143}, {"interrupted"}) if self.plan.opener == "terminate" else ({3}, {"rank-exit"})
             strikes = [s for s in strikes if s.fault.name == "stop-launcher" or s.fault.kills_launcher(s.host)]
         elif self.fatal():
@@ -304,7 +304,7 @@ class Round:
     def judge_processes(self):
         for host in self.plan.hosts:
             if host not in self.hosts.off and self.is_for_the_next_job(host):
-                self.sleep(LEASE)  # until then an agent elsewhere may still have a record here
+                self.sleep(LEASE)  # until then an agent elsewhere may keep a record here
                 self.run_next_job(host)
         if not self.wait_for(SETTLE, lambda: not self.strangers(), 0.1):
             self.complain("left: " + self.listed())

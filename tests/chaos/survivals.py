@@ -19,25 +19,25 @@ E2E = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "e2e")
 FIXED, ELASTIC, RECONNECT, COMING = "restarts", "elastic", "reconnect", "joined"
 RANKS = 3
 MOST = 6  # restarts
-OPTIONS = {  # each with three ranks on three hosts; node4 is a spare one
+OPTIONS = {  # each has three ranks on three hosts; node4 is a spare host
     FIXED: ("-np", str(RANKS), "-ppn", "1", "--max-restarts", str(MOST)),
     ELASTIC: ("--nnodes", f"2:{RANKS}", "-ppn", "1", "--max-restarts", str(MOST)),
     RECONNECT: ("-np", str(RANKS), "-ppn", "1", "--max-restarts", str(MOST), "--reconnect", "12"),
     COMING: ("-ppn", "1", "--max-restarts", str(MOST)),
 }
-CHANGING = (ELASTIC, COMING)  # ways of jobs whose size may change
+CHANGING = (ELASTIC, COMING)  # jobs that may change size
 ALL_HOSTS = ("node1", "node2", "node3", "node4")
-MOMENTS = ("start", "training", "again")  # again: not waiting for anything, while the job recovers
+MOMENTS = ("start", "training", "again")  # again: without waiting, while the job recovers
 LATER = (0.02, 1, 5, 25)  # seconds until then, at most
-NOT_HERE = ("stop-rank", "full-disk")  # ends nothing; ends what would go on
-REACH = 60  # seconds to the first checkpoint, on a machine that is busy
-LIMIT = 300  # from there to the end of the job: some 30 s for each lost host, the back-off, the steps
+NOT_HERE = ("stop-rank", "full-disk")  # one ends nothing; the other ends what should continue
+REACH = 60  # seconds to the first checkpoint, on a busy machine
+LIMIT = 300  # seconds from there to the end: about 30 for each lost host, the back-off, the steps
 SHAPE = ["--vocab_size", "200", "--hidden_size", "128", "--num_hidden_layers", "2",
          "--num_attention_heads", "2", "--intermediate_size", "256"]
 SURROUNDINGS = ["-genv", "OMP_NUM_THREADS=1"]
 STEPS = ["--logging_steps", "1", "--save_steps", "25", "--save_total_limit", "3", "--max_steps", "300",
           "--global_batch_size", "24", "--learning_rate", "1e-4", "--do_train"]
-GONE = ("cut", "cut-longer", "power-off")  # faults that take a host away
+GONE = ("cut", "cut-longer", "power-off")  # faults that take a host down
 NODE_GONE = ("kill-node", "stop-node", "kill-programs", "kill-everything")  # or a joined node's dtlaunch
 REFUSALS = (r"\d+ hosts? (is|are) left, and --nnodes", r"its ranks do not fit", r"no host is left")  # dtlaunch(1)
 NAMES_A_HOST = re.compile(r"^dtlaunch: (node\d): (?!no sign of life)")
@@ -130,7 +130,7 @@ class Undisturbed:
                  "--output_dir", work + "/model")
         alone = work + "/alone"
         os.mkdir(alone)
-        hosts = Hosts(alone, RANKS)  # as many as there will be: ranks of one host add up in another order
+        hosts = Hosts(alone, RANKS)  # the final number: sums on one host have another order
         try:
             said = self.run(*hosts.command(LAUNCHING, programs + "/dtlaunch", "-hosts", ",".join(ALL_HOSTS[:RANKS]),
                                            "-ppn", "1", *SURROUNDINGS, *training(programs, work, alone)))
@@ -160,12 +160,12 @@ def losses_in(folder):
 
 
 class SurvivalRound(Round):
-    undisturbed = None  # an Undisturbed, before the first round
+    undisturbed = None  # an Undisturbed, set before the first round
 
     def __init__(self, plan, folder, programs):
         super().__init__(plan, folder, programs)
         self.saved = []  # the newest checkpoint at each strike
-        self.anew = False  # its user has started it once more
+        self.anew = False  # its user has started it again
 
     def play(self):
         self.job = Training(self.folder, self.hosts, self.plan, self.programs)
@@ -227,7 +227,7 @@ class SurvivalRound(Round):
         self.job.__init__(self.folder, self.hosts, self.plan, self.programs)
         self.end(LIMIT)
 
-    # ---- what is looked at
+    # ---- checks
 
     def output(self):
         self.job.reader.join(5)
@@ -252,7 +252,7 @@ class SurvivalRound(Round):
         if self.plan.moments[0] == "start" and self.cause == "cannot-start" and "restart 1 of" not in said:
             return True  # nothing has run yet
         if self.anew and self.cause == "cannot-start" and self.hosts.off:
-            return True  # a host in its list is no more
+            return True  # a host of its list is gone
         if self.anew and self.status == 124 and self.did(*GONE, *NODE_GONE):
             return True  # too few nodes wait for the first one
         return self.did(*GONE) and any(

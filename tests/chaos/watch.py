@@ -29,7 +29,7 @@ class Rank:
         now = time.clock_gettime(time.CLOCK_BOOTTIME)
         if self.look() != self.began:
             return False
-        self.seen = now  # it was alive when the clock said so, and is still
+        self.seen = now  # it was alive at this time, and is still
         return True
 
     def __str__(self):

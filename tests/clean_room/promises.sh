@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What clean_room proves, each in its own process: promise_NAME, with a line in `about`.
+# The promises of clean_room, each in its own process: promise_NAME, described in `about`.
 
 declare -A about
 all_promises=()
@@ -8,14 +8,14 @@ promise() { # NAME TEXT
   all_promises+=("$1")
 }
 
-blank_path="/tmp/a path with blanks/dtlaunch"  # also below /tmp, where tests like to cover things
+blank_path="/tmp/a path with blanks/dtlaunch"  # below /tmp, which tests may cover with a mount
 
 skip_promise() {
   echo "$*" | tee "$work/why"
   exit 77
 }
 
-# A copy of the bare room of a release, made once.
+# A copy of the bare room of a release, which is made once.
 room_of() { # RELEASE NAME -> $room
   local bare=$work/bare-$1
   [ -d "$bare" ] || make_room "$1" "$bare"
@@ -23,14 +23,14 @@ room_of() { # RELEASE NAME -> $room
   [ -d "$room" ] || cp -a "$bare" "$room"
 }
 
-# What is committed, and nothing else of this folder. In the room it belongs to USER.
+# Only committed files of this folder. In the room they belong to USER.
 put_clone() { # ROOM PATH [USER]
   mkdir -p "$1$(dirname "$2")"
   (umask "${room_umask:-022}" && git clone --quiet --no-hardlinks "$root" "$1$2")
   [ -z "${3-}" ] || chroot "$1" chown -R "$3:" "$(dirname "$2")"
 }
 
-# The two commands of the README's quick start, as they stand there -> $command
+# The two commands of the README's quick start, to the letter -> $command
 readme_command() { # quickstart | test
   local shown
   shown=$(sed -n '/^## Quick start/,/^## /s/^    \([^ ].*\)/\1/p' "$root/README.md" | sed 's/  *#.*//' | xargs)
@@ -39,11 +39,11 @@ readme_command() { # quickstart | test
   command=scripts/$1
 }
 
-# Runs a command line in a folder of the room, as people type it.
+# Runs a command line in a folder of the room, as users type it.
 at() { # USER ROOM FOLDER COMMAND-LINE
   local variables=() user=$1 entering=(enter)
   mapfile -t variables < <(lent_variables "$3")
-  if [ "$user" != root ]; then  # who may not write into the cache of this machine's user
+  if [ "$user" != root ]; then  # other users may not write to the cache of this machine's user
     entering=(enter_as "$user")
     [ ${#variables[@]} = 0 ] || variables+=(CCACHE_READONLY=1 "CCACHE_TEMPDIR=/tmp/ccache.$user")
   fi
@@ -54,7 +54,7 @@ add_user() { # ROOM NAME
   chroot "$1" useradd --create-home --shell /bin/bash "$2"
 }
 
-# The quick start by its command, to its last lines; the model must have learned something.
+# Runs the quick start's command and checks its last lines; the model must have learned something.
 quick_start() { # USER ROOM FOLDER
   local log=$2.quickstart.log command
   readme_command quickstart
@@ -157,7 +157,7 @@ promise_whole_test_13() {
   at root "$room" "$blank_path" "$command --all --no-python-references"
 }
 
-# The packages that this checkout's build has made, where there is no compiler.
+# The packages of this checkout's build, without a compiler.
 promise packages_12 "bare Debian 12: apt install ./*.deb, a job, removed, purged, nothing left"
 promise_packages_12() {
   local debs=("$build"/packages/*.deb)
@@ -170,7 +170,7 @@ promise_packages_12() {
   enter "$room" /root/packages/debs.sh /root/packages
 }
 
-# The wheel that tests/packaging/wheel.sh has built outside, where there is no compiler.
+# The wheel of tests/packaging/wheel.sh, without a compiler.
 wheel_runs() { # RELEASE NAME
   local wheels=("$build"/wheel/dtlaunch-*.whl)
   [ -e "${wheels[0]}" ] || skip_promise "no wheel is in $build/wheel (ctest -R packaging.wheel)"
@@ -196,8 +196,8 @@ promise_containerfile() {
   "$root/tests/packaging/containerfile.sh" "$room" "$work/context" "$work/image" "$lent"
 }
 
-# The first can be proved beside the release build's tests. The others need what these leave, or are tests whose
-# deadlines need their share of the machine.
+# The first can run beside the release build's tests. The others need what these leave, or have deadlines that
+# need their share of the machine.
 ci_promises=(sudo_13 data_13 quickstart_12 containerfile)
 ci_late_promises=(packages_12 wheel_12 wheel_13 test_12)
 full_promises=(quickstart_12 plain_test_12 whole_test_12 quickstart_13 user_13 sudo_13 data_13 plain_test_13 whole_test_13 packages_12

@@ -1,21 +1,20 @@
 # shellcheck shell=bash
-# Bare Debians in folders: making one, and running commands in it that see nothing of this machine:
-# no file, no variable, no process; the network alone is shared. Needs root, mmdebstrap and the
-# package mirror that this machine's apt is configured for.
+# Makes bare Debians in folders and runs commands in them. The commands see nothing of this machine:
+# no file, variable or process; they only share the network. Needs root, mmdebstrap and the package
+# mirror of this machine's apt.
 #
 # make_room RELEASE FOLDER       a minimal Debian (minbase), its apt configured as this machine's is
-# enter FOLDER COMMAND...        as root; NAME=VALUE words in front are its only variables
+# enter FOLDER COMMAND...        as root; its only variables are NAME=VALUE words before the command
 # enter_as USER FOLDER COMMAND...
 #
-# What may be lent (lend_from FOLDER): packages that apt has fetched before, and a compiler cache.
-# Rooms do without where there is none.
+# lend_from FOLDER lends packages that apt fetched before, and a compiler cache. Rooms work without.
 
 room_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 room_scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 lent=''         # the folder to lend from
-room_limit=85m  # what one command in a room may take before all in it is killed
+room_limit=85m  # time limit of one command in a room
 
-# The lines of sources.list for a release: this machine's Debian suites, under its name.
+# The lines of sources.list for a release: this machine's Debian suites with that name.
 apt_sources() { # RELEASE
   local release=$1 own uri codename component origin
   own=$(. /etc/os-release && echo "$VERSION_CODENAME")
@@ -26,7 +25,7 @@ apt_sources() { # RELEASE
   done
 }
 
-# How this machine's apt reaches its mirror, as a file of apt.conf.d.
+# This machine's apt network settings, as a file for apt.conf.d.
 apt_network() {
   apt-config dump | grep -E '^Acquire::(https?|Check-|Retries|ForceIPv)' | grep -v '""' || true
 }
@@ -38,20 +37,20 @@ make_room() { # RELEASE FOLDER
   [ -n "$sources" ] || { echo "apt here is configured for no Debian suite" >&2; return 1; }
   apt_network >"$room.apt.conf"
   [[ $sources != *" https://"* ]] || own+=(--include=ca-certificates)
-  # A room outlives no crash of this machine: dpkg need not wait for the disk, here or in the room.
+  # No room outlives a crash of this machine, so dpkg need not sync to disk, here or in the room.
   mmdebstrap --quiet --variant=minbase --format=directory --dpkgopt=force-unsafe-io "${own[@]}" \
     --aptopt="$room.apt.conf" "$release" "$room" - <<<"$sources" || return 1
   cp "$room.apt.conf" "$room/etc/apt/apt.conf.d/50network"
   cp -L /etc/resolv.conf /etc/hosts "$room/etc/"
-  echo "127.0.1.1 clean-room" >>"$room/etc/hosts" # the name that `inside` gives it: sudo looks it up
+  echo "127.0.1.1 clean-room" >>"$room/etc/hosts"  # the hostname, which sudo resolves
   sed -n 's/^Acquire::https.*::CaInfo "\(.*\)";/\1/p' "$room.apt.conf" | while read -r file; do
     install -D -m 644 "$file" "$room$file"
   done
   echo "made by tests/clean_room/clean_room" >"$room/etc/clean-room"
 }
 
-# A compiler cache needs ccache, which a bare machine has not: it comes with its own libraries, so
-# that nothing of it shows in the room but /lent.
+# A compiler cache needs ccache, which a bare machine lacks. It is lent with its own libraries, so
+# that the room sees only /lent.
 lend_from() { # FOLDER
   lent=$1
   mkdir -p "$lent/debs" "$lent/bin/lib"
@@ -66,13 +65,13 @@ lend_from() { # FOLDER
   lend_file "$lent/wrapper" "$lent/bin/compiler-cache"
 }
 
-# At once, since another run's rooms may be using the one that is there.
+# Replace it atomically, since another run's rooms may be using the old one.
 lend_file() { # FILE AS
   install -m 755 "$1" "$2.$$"
   mv -f "$2.$$" "$2"
 }
 
-# The variables of a room where a compiler cache is lent; SOURCE is the checkout's path in there.
+# The variables for a lent compiler cache; SOURCE is the checkout's path in the room.
 lent_variables() { # SOURCE
   [ -x "$lent/bin/compiler-cache" ] || return 0
   printf '%s\n' CMAKE_C_COMPILER_LAUNCHER=/lent/bin/compiler-cache \

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What tests/cluster promises: hosts of their own that reach each other by ssh, faults that do what
-# their names say, and nothing left behind. Exit 77: this machine cannot make namespaces.
+# The promises of tests/cluster: hosts that reach each other by ssh, faults that do what their names
+# say, and nothing left behind. Exit 77: this machine cannot make namespaces.
 set -u
 cluster=$(dirname "$(realpath "$0")")/cluster
 folder=$(mktemp -d)

@@ -6,7 +6,7 @@ SKIP, FAILED = 77, 125
 NEWNS, NEWUTS, NEWIPC, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000
 HOST_NAMESPACES = NEWNS | NEWUTS | NEWIPC | NEWPID | NEWNET
 PR_SET_PDEATHSIG = 1
-HOME = "/run/root"  # in a host's private /run; ssh finds it through the host's own /etc/passwd
+HOME = "/run/root"  # in a host's private /run; ssh finds it in the host's /etc/passwd
 
 libc = ctypes.CDLL(None, use_errno=True)
 

@@ -12,7 +12,7 @@ from entering import (HOME, HOST_NAMESPACES, NEWNET, PR_SET_PDEATHSIG, Failure, 
 MS_REC, MS_BIND, MS_PRIVATE, MS_NOSUID, MS_NODEV = 0x4000, 0x1000, 0x40000, 2, 4
 PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 15, 36
 PRIVATE = ("/tmp", "/run", "/dev/shm")
-OWN = "/run/cluster"  # what a host is made of: its keys, its sshd's settings, its files of /etc
+OWN = "/run/cluster"  # a host's files: its keys, its sshd's settings, its part of /etc
 SSHD_CONFIG = f"""ListenAddress 0.0.0.0
 ListenAddress ::
 HostKey {OWN}/host_key
@@ -89,7 +89,7 @@ def show_own_etc(own):
     os.mkdir(OWN + "/work")
     try:
         mount("overlay", "/etc", "overlay", 0, f"lowerdir=/etc,upperdir={own},workdir={OWN}/work")
-    except Failure:  # no overlay in this kernel, or /etc lies in as many as may lie on each other
+    except Failure:  # no overlay in this kernel, or /etc already has the maximum number of layers
         copy = OWN + "/copy"
         subprocess.run(["cp", "-a", "/etc", copy], check=True)
         subprocess.run(["cp", "-a", "--remove-destination", own + "/.", copy], check=True)
@@ -120,7 +120,7 @@ def write_system_files(cluster, host):
     write_file(HOME + "/.ssh/authorized_keys", cluster["user_public"], 0o600)
     write_file(HOME + "/.ssh/known_hosts", cluster["known_hosts"], 0o600)
     for home in machine_homes:
-        if os.path.isdir(home + "/.ssh"):  # no host has a use for the machine's keys
+        if os.path.isdir(home + "/.ssh"):  # hosts do not need the machine's keys
             mount(HOME + "/.ssh", home + "/.ssh", None, MS_BIND)
 
 
@@ -137,7 +137,7 @@ def start_sshd():
 
 
 def run_host(cluster, host, go, ready):
-    os.read(go, 1)  # the keeper has plugged in eth0, and is our parent now
+    os.read(go, 1)  # the keeper has attached eth0 and is our parent now
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     libc.prctl(PR_SET_NAME, (host["name"] + "-init").encode())
     os.chdir("/")
@@ -155,7 +155,7 @@ def run_host(cluster, host, go, ready):
     os.close(ready)
     detach_output()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
-    while True:  # reap orphans for ever, as an init does
+    while True:  # reap orphans for ever, as init does
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -176,7 +176,7 @@ def guarded(ready, action, *arguments):
     """Runs the rest of a forked process; a failure is one line on its `ready` pipe."""
     try:
         action(*arguments)
-    except BaseException as error:  # the root of a process: nothing may reach the parent's code
+    except BaseException as error:  # the root of a process: never return to the parent's code
         os.write(ready, f"{type(error).__name__}: {error}\n".encode())
     finally:
         os._exit(1)
@@ -287,7 +287,7 @@ def remove_cpu_groups(cluster):
         while os.path.isdir(folder):
             try:
                 os.rmdir(folder)
-            except OSError:  # busy: a `cluster exec` is about to notice that its command has ended
+            except OSError:  # busy: a `cluster exec` will soon notice that its command has ended
                 if time.monotonic() > deadline:
                     break
                 time.sleep(0.005)

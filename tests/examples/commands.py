@@ -54,7 +54,7 @@ def short(command):
 def run(item, copy, words):
     command = re.sub(r"^dtlaunch -f hosts\b", "dtlaunch --dry-run -f hosts", item.text)
     if written_by(item, copy):
-        os.unlink(written_by(item, copy))  # the command has to make it
+        os.unlink(written_by(item, copy))  # the command must write it again
     began = time.monotonic()
     try:
         process = subprocess.run([*words, "bash", "-c", command], cwd=copy, stdin=subprocess.DEVNULL,

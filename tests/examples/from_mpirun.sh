@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# examples/from-mpirun: its lines for mpirun and for dtlaunch do the same on two hosts. mpirun is a link to dtlaunch.
+# examples/from-mpirun: its lines for mpirun and for dtlaunch do the same on two hosts. mpirun links to dtlaunch.
 . "$(dirname "$0")/../e2e/lib.sh"
 need_cluster 2
 example=$root/examples/from-mpirun

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# examples/kubernetes: its README's command prints the manifest that is kept there, and that is good for Kubernetes.
+# examples/kubernetes: its README's command prints the manifest in that folder, which is valid for Kubernetes.
 . "$(dirname "$0")/../e2e/lib.sh"
 "$root/tests/examples/run.sh" kubernetes || fail "see above"
 python=/usr/bin/python3

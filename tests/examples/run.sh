@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# An example does what its README.md says: its commands run as they are written, in a copy of the folder, and
-# print what the README shows.
+# An example does what its README.md says: its commands run to the letter, in a copy of the folder, and print what
+# the README shows.
 #   run.sh NAME [LIBDTRING VARIABLE MODULE...]
-# VARIABLE names the Python for it, which must have torch and the MODULEs. A "-" before VARIABLE: without them only
-# the commands that need that Python are left out.
+# VARIABLE names the Python to use, which must have torch and the MODULEs. With "-" before VARIABLE, a missing
+# Python leaves out only the commands that need it.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$root/tests/python/venv.sh"
 need_program dtlaunch dtagent dtguard dttrain
@@ -23,7 +23,7 @@ if [ $# -gt 1 ]; then
   fi
 fi
 mkdir "$work/copy"
-find "$example" -maxdepth 1 -type f -exec cp -t "$work/copy" {} + # and not what somebody has trained there
+find "$example" -maxdepth 1 -type f -exec cp -t "$work/copy" {} + # without files that somebody trained there
 echo 'localhost slots=2' >"$work/copy/hosts"
 PATH=$path PYTHONPATH=$e2e /usr/bin/python3 -B "$root/tests/examples/commands.py" "$example" "$work/copy" \
   >"$work/out" 2>"$work/err" || { cat "$work/out" "$work/err" >&2; exit 1; }

@@ -1,5 +1,5 @@
-# The compiler of the fuzz preset: the newest clang of this machine that has libFuzzer. Debian's
-# packages are clang and libclang-rt-dev. -DCMAKE_CXX_COMPILER=... chooses another.
+# The compiler for the fuzz preset: this machine's newest clang with libFuzzer. Debian's packages
+# are clang and libclang-rt-dev. Override with -DCMAKE_CXX_COMPILER=...
 if(NOT CMAKE_CXX_COMPILER)
   file(GLOB libraries /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a)
   list(SORT libraries COMPARE NATURAL ORDER DESCENDING)

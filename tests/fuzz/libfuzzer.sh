@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Fuzzes every reader of foreign files and bytes with libFuzzer under AddressSanitizer and UBSan.
+# Fuzzes every reader of untrusted files and bytes with libFuzzer under AddressSanitizer and UBSan.
 #   cmake --preset fuzz && cmake --build --preset fuzz
 #   tests/fuzz/libfuzzer.sh [--seconds N] [--seed S] [--program FILE] [--keep FOLDER] [READER...]
-# Without READER all of them, N seconds each (5), one on each CPU at a time. The corpus grows in
-# FOLDER, where later calls go on with it; without --keep it is a temporary one. Inputs that broke a
-# reader are kept in build/fuzz/crashes, and the way to see each again is printed.
-# Exit status: 0 all readers held, 1 one did not, 64 wrong usage.
+# Without READER, all readers for N seconds each (default 5), one per CPU at a time. The corpus
+# grows in FOLDER, which later runs extend; without --keep it is temporary. Inputs that broke a
+# reader are kept in build/fuzz/crashes, with the command to reproduce each. Exit status: 0 all
+# readers held, 1 one did not, 64 wrong usage.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 program=$root/build/fuzz/bin/reader_fuzz
@@ -41,7 +41,7 @@ done
   exit 1
 }
 
-# In memory where there is room for it: most readers are given files.
+# In memory if there is room: most readers read files.
 temporary=$(mktemp -d "$([ -w /dev/shm ] && echo /dev/shm || echo "${TMPDIR:-/tmp}")/dtl-libfuzzer.XXXXXX")
 trap 'rm -rf "$temporary"' EXIT
 export TMPDIR=$temporary
@@ -49,7 +49,7 @@ corpora=${keep:-$temporary/corpora}
 mkdir -p "$corpora" "$crashes"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_stack_use_after_return=1:allocator_may_return_null=0"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-}:print_stacktrace=1"
-limits=(-rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=60)  # hangs; a busy machine takes seconds for milliseconds
+limits=(-rss_limit_mb=1024 -malloc_limit_mb=256 -timeout=60)  # the timeout is for hangs: busy machines are slow
 
 fuzz() { # READER
   local log=$temporary/log dictionary=()

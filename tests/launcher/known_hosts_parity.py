@@ -52,7 +52,7 @@ def line(draw):
         patterns.insert(draw.randint(0, len(patterns)), draw.choice(["", "*", "!*", "!", "x" * draw.randint(1020, 1026)]))
     marker = draw.choice(["", "", "", "@revoked ", "@cert-authority "])
     text = ",".join(patterns)
-    # A name that begins with '|' is a hash, which ssh-keygen itself compares; one that is empty is no line.
+    # A name that begins with '|' is a hash, which ssh-keygen compares; an empty one is not a line.
     if text.startswith("|") or not text.strip(","):
         text = "node1"
     return marker + text + draw.choice([" ", "\t", "  "]) + KEY

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The image of packaging/Containerfile, made in folders by containerfile.py: its steps succeed, it
-# holds no key, it runs jobs by itself, and two pods of it reach each other by ssh.
+# Tests the image of packaging/Containerfile, which containerfile.py builds in folders: its steps
+# succeed, it holds no key, it runs jobs by itself, and two pods reach each other by ssh.
 #   containerfile.sh BASE CONTEXT WORK [LENT]
-# BASE: the root that stands for Debian's images; CONTEXT: the tree; WORK: an empty folder. LENT as in
+# BASE: a root in place of Debian's images; CONTEXT: the tree; WORK: an empty folder; LENT: as in
 # tests/clean_room/room.sh. Needs root.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 base=$(realpath "$1") context=$(realpath "$2") work=$(realpath "$3") lent=${4-}
-groups=()  # process groups: what holds the pods' networks, and their sshd
+groups=()  # process groups that hold the pods' networks, and their sshd
 
 fail() {
   echo "FAILED: containerfile.sh: $*" >&2
@@ -31,7 +31,7 @@ keys=$(grep -rlIE -- '-----BEGIN [A-Z ]*PRIVATE KEY-----' "$final/etc" "$final/h
 [ -z "$keys" ] || fail "the image holds keys: $keys"
 "$here/elf.sh" "$final/usr/local"
 
-# Every pod is a copy with a network of its own; all of them have what a secret would mount.
+# Each pod is a copy with its own network; all have the files that a secret would mount.
 secret=$work/secret
 mkdir "$secret"
 ssh-keygen -q -t ed25519 -N '' -C '' -f "$secret/id_ed25519"
@@ -68,7 +68,7 @@ for number in 1 2; do
   in_pod pod$number ip link set lo up
 done
 
-# Without keys: one pod is enough for a job, and the default command says what it wants.
+# Without keys: one pod can run a job, and the default command says what it needs.
 [ "$(pod_runs pod1 id -un)" = dtlaunch ] || fail "it runs as $(pod_runs pod1 id -un)"
 said=$(pod_runs pod1 dtlaunch -np 2 sh -c 'echo "rank $RANK"' | sort | tr '\n' ' ')
 [ "$said" = "rank 0 rank 1 " ] || fail "a job in one pod prints $said"
@@ -78,8 +78,8 @@ status=0
 pod_runs pod2 2>"$work/log" || status=$?
 [ $status = 66 ] && grep -q authorized_keys "$work/log" || fail "a pod without keys: $status, $(cat "$work/log")"
 
-# With them: both wait, and a job is started in one.
-deadline=$((SECONDS + 120)) # other tests may run beside it
+# With keys: both wait, and a job starts in one.
+deadline=$((SECONDS + 120)) # other tests may run at the same time
 for pod in pod1 pod2; do
   cp "$secret"/* "$work/$pod/home/dtlaunch/.ssh/"
   chroot "$work/$pod" chown -R dtlaunch: /home/dtlaunch/.ssh

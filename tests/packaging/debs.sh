@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the Debian packages with apt, uses them, removes and purges them; nothing may be left. For
-# a machine that can be dirtied, such as a minimal Debian in a folder: needs root and apt, and no
-# compiler until it comes to libdtring-dev.
+# Installs the Debian packages with apt, uses them, removes and purges them; nothing may be left. It
+# changes the machine, so run it in a minimal Debian in a folder. Needs root and apt, and no compiler
+# before libdtring-dev.
 #   debs.sh FOLDER_WITH_DEBS
 set -euo pipefail
 folder=$(cd "$1" && pwd)
@@ -25,7 +25,7 @@ expect() { # PATTERN COMMAND...
   grep -qE -- "$pattern" <<<"$said" || fail "$* says: $said"
 }
 
-# Everything but what apt itself writes down, and what it fetches.
+# All files but apt's own records and downloads.
 listing() {
   find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /run -o -path "$work" \
     -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/cache -o -path /var/log \
@@ -49,7 +49,7 @@ expect 'OpenBLAS .* inside' dttrain --version -v
 expect '^rank 1$' dtlaunch -np 2 sh -c 'echo rank $RANK'
 expect 'accuracy' sh -c "cd '$work' && dtlaunch -np 2 dttrain --demo"
 expect 'allreduce' dtlaunch -np 2 dtring-perf -e 4K allreduce
-# A minimal system may keep pages out of /usr/share/man (dpkg.cfg.d): then the list must have them.
+# A minimal system may exclude /usr/share/man (dpkg.cfg.d): then the list must have the pages.
 for page in man1/dtlaunch.1 man1/dttrain.1 man5/dtlaunch-hostfile.5 man8/dtagent.8; do
   dpkg -L dtlaunch | grep -qx "/usr/share/man/$page.gz" || fail "no page $page"
 done
@@ -62,7 +62,7 @@ for script in bash-completion/completions/dtlaunch zsh/vendor-completions/_dtlau
   [ -s /usr/share/$script ] || fail "no completion $script"
 done
 
-# The library, for those who compile.
+# The library, for developers.
 apt install "$folder"/libdtring2_*.deb "$folder"/libdtring-dev_*.deb
 [ -e "$(ldconfig -p | sed -n 's/.*libdtring\.so\.2 .*=> //p')" ] || fail "the dynamic linker does not know libdtring.so.2"
 apt install --no-install-recommends gcc libc6-dev pkg-config cmake make
@@ -85,7 +85,7 @@ printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(mean LANGUAGES C)'
 expect 'Built target mean' sh -c "cmake -S '$work' -B '$work/build' && cmake --build '$work/build'"
 expect '^rank 0$' dtlaunch -np 2 "$work/build/mean"
 
-# The package for PyTorch, as far as it goes without one.
+# The PyTorch package, as far as it works without PyTorch.
 apt install "$folder"/python3-dtring_*.deb
 said=$(python3 -c 'import dtring' 2>&1) && fail "import dtring finds a torch that is not installed"
 grep -q "No module named 'torch'" <<<"$said" || fail "import dtring says: $said"
@@ -93,7 +93,7 @@ said=$(DTRING_AUTOLOAD=1 python3 -c 'print(1)' 2>&1) || fail "DTRING_AUTOLOAD=1:
 [ "$said" = 1 ] || fail "DTRING_AUTOLOAD=1 says: $said"
 [ -d /usr/lib/python3/dist-packages/dtring/__pycache__ ] || fail "python3-dtring is not compiled"
 
-# Gone as they came.
+# Afterwards nothing is left.
 dpkg -L dtlaunch libdtring2 libdtring-dev python3-dtring | LC_ALL=C sort -u >"$work/ours"
 ! grep -E '^/(etc|var|opt|home|root|srv)(/|$)' "$work/ours" || fail "files where a program has none"
 gone() { # AFTER_WHAT
@@ -101,7 +101,7 @@ gone() { # AFTER_WHAT
   while IFS= read -r file; do
     case $file in *dtlaunch* | *dtring* | *dtagent* | *dtguard* | *dttrain*) [ ! -e "$file" ] || fail "$1 leaves $file" ;; esac
   done <"$work/ours"
-  # Without configuration files a package is not even known once it is removed.
+  # dpkg forgets a removed package without configuration files.
   ! dpkg-query -W dtlaunch libdtring2 libdtring-dev python3-dtring >"$work/known" 2>/dev/null || fail "after $1 dpkg knows $(cat "$work/known")"
 }
 apt remove dtlaunch libdtring2 libdtring-dev python3-dtring

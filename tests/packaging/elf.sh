@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Programs and libraries that run on glibc 2.34 (RHEL 9, Ubuntu 22.04, Debian 12): they ask for no
-# symbol that is newer, and for no library but those of glibc. Every ELF file of a folder is read.
+# Checks every ELF file of a folder: programs and libraries run on glibc 2.34 (RHEL 9, Ubuntu 22.04,
+# Debian 12). They need no newer symbol, and only glibc's libraries.
 #   elf.sh FOLDER
 set -euo pipefail
 newest=2.34

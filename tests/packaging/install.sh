@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `cmake --install` with a prefix, with DESTDIR and into a prefix that is moved afterwards: everything
-# lies below it, the programs and the library work from there, and nothing is written elsewhere.
+# `cmake --install` with a prefix, with DESTDIR and into a prefix that is moved afterwards: all files
+# are below it, programs and library work from there, and nothing is written elsewhere.
 #   install.sh BUILD_FOLDER CMAKE
 set -euo pipefail
 build=$1 cmake=$2
@@ -16,7 +16,7 @@ for program in dtlaunch dttrain dtagent dtguard dtring-perf; do
   [ -x "$build/bin/$program" ] || fail "$build/bin/$program has not been built"
 done
 
-install_into() { # as `cmake --install` is called; with the whole system read-only where we may
+install_into() { # arguments of `cmake --install`; with a read-only system if permitted
   local command=("$cmake" --install "$build" "$@")
   if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
     # shellcheck disable=SC2016
@@ -34,7 +34,7 @@ install_into() { # as `cmake --install` is called; with the whole system read-on
 listing() { (cd "$1" && find . ! -type d -printf '%p %l\n' | LC_ALL=C sort); }
 places() { find /usr /etc /opt ! -type d -newer "$work/stamp" 2>/dev/null || true; }
 
-# It runs, finds its agent beside itself, and a program of ours without a path.
+# It runs, and finds its agent and our programs beside itself.
 expect_programs() { # PREFIX
   local said
   said=$(cd / && PATH=/usr/bin:/bin "$1/bin/dtlaunch" -np 2 sh -c 'echo rank' 2>&1) || fail "dtlaunch: $said"
@@ -86,7 +86,7 @@ listing "$work/a prefix" >"$work/first"
 mv "$work/a prefix" "$work/moved to there"
 expect_programs "$work/moved to there"
 expect_library "$work/moved to there"
-# What dtagent(8) says to do after a move.
+# After a move, does what dtagent(8) says.
 (cd "$work/moved to there" &&
   sed -i "s|^ExecStart=.*|ExecStart=\"$PWD/bin/dtagent\" --service|" lib/systemd/user/dtagent.service)
 expect_unit "$work/moved to there/lib/systemd/user/dtagent.service" "\"$work/moved to there/bin/dtagent\""

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The target "package" makes the four Debian packages; lintian has nothing against them that
-# packaging/debian does not answer, and what they hold runs. tests/packaging/debs.sh installs them.
+# The target "package" makes the four Debian packages. lintian finds nothing that packaging/debian
+# does not override, and the programs run. tests/packaging/debs.sh installs the packages.
 #   packages.sh BUILD_FOLDER CMAKE
 set -euo pipefail
 build=$1 cmake=$2
@@ -39,7 +39,7 @@ expect_library dttrain OpenBLAS inside
 expect_library dttrain OpenSSL inside
 expect_library dtagent glibc inside
 
-# Whose updates reach the programs, and which sources the others were linked from.
+# The packages whose updates reach the programs, and the sources of the linked ones.
 fields=$(dpkg-deb -f dtlaunch_*.deb Depends Static-Built-Using)
 for package in libssh-4 libssl3 zlib1g libstdc++6; do
   grep -q "^Depends:.* $package" <<<"$fields" || fail "dtlaunch does not depend on $package: $fields"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A wheel does what it promises in a fresh venv: one pip install without a network, and programs and
-# library run; one pip uninstall, and nothing of it is left. Needs no compiler, so it is also run in
-# bare Debians (tests/clean_room).
+# A wheel keeps its promises in a fresh venv: after one pip install without a network, programs and
+# library run; after one pip uninstall, nothing is left. Needs no compiler, so tests/clean_room runs
+# it in bare Debians too.
 #   run_wheel.sh WHEEL [PYTHON]
 set -euo pipefail
 wheel=$(realpath "$1")
@@ -15,11 +15,11 @@ fail() {
   exit 1
 }
 
-# Nothing of the caller's: no PATH with a dtagent in it, no variable of a job or of pip.
+# Nothing from the caller: no dtagent on PATH, no variables of a job or of pip.
 mkdir "$folder/home" "$folder/cwd"
 cd "$folder/cwd"
 clean() { env -i HOME="$folder/home" PATH="$venv/bin:/usr/bin:/bin" LANG=C.UTF-8 "$@"; }
-far() { env -i HOME="$folder/home" PATH=/usr/bin:/bin LANG=C.UTF-8 "$@"; }  # knows no venv
+far() { env -i HOME="$folder/home" PATH=/usr/bin:/bin LANG=C.UTF-8 "$@"; }  # outside the venv
 pip() { clean "$venv/bin/python" -m pip --disable-pip-version-check "$@"; }
 files() { (cd "$venv" && find . -name __pycache__ -prune -o -print | LC_ALL=C sort); }
 
@@ -40,7 +40,7 @@ for program in dtlaunch dttrain dtagent dtring-perf; do
   head -n 1 "$folder/out" | grep -qF "$version" || fail "$program --version says $(cat "$folder/out")"
 done
 
-# By PATH, by its own path, and through a link from elsewhere, it finds dtagent beside itself.
+# By PATH, by its own path, and through a link elsewhere, it finds dtagent beside itself.
 ln -s "$venv/bin/dtlaunch" "$folder/launch"
 ranks() { sort "$folder/out" | tr '\n' ' '; }
 for how in "clean dtlaunch" "far $venv/bin/dtlaunch" "far $folder/launch"; do
@@ -51,12 +51,12 @@ status=0
 clean dtlaunch -np 2 false 2>/dev/null || status=$?
 [ $status = 1 ] || fail "dtlaunch -np 2 false ended with $status"
 
-# The demonstration: two ranks train, with the collectives between them.
+# The demonstration: two ranks train with libdtring.
 clean dtlaunch -np 2 >"$folder/out" 2>"$folder/err" ||
   fail "the demonstration ended with $?: $(cat "$folder/err" "$folder/out")"
 grep -q accuracy "$folder/out" || fail "the demonstration says $(cat "$folder/out")"
 
-# The library as a Python package beside it finds it.
+# The library's Python package finds the library.
 cat >"$folder/two.py" <<'PYTHON'
 import ctypes
 import pathlib
@@ -88,13 +88,13 @@ if clean python -c 'import dtring' 2>/dev/null && ! pip show -f dtlaunch | grep 
   fail "import dtring finds a package that is none"
 fi
 
-# What man and the shells look for is below the venv.
+# The venv has the files for man and the shells.
 for page in man1/dtlaunch.1 man3/dtring.3 man5/dtlaunch-hostfile.5 man8/dtagent.8; do
   [ -s "$venv/share/man/$page" ] || fail "no man page $page"
 done
 
 pip uninstall --quiet --yes dtlaunch
-find "$venv" -type d -empty -delete  # pip leaves folders that it made
+find "$venv" -type d -empty -delete  # pip leaves folders that it created
 files >"$folder/after"
 diff <(while read -r path; do [ ! -e "$venv/$path" ] || echo "$path"; done <"$folder/before") \
   "$folder/after" || fail "pip uninstall leaves something, or takes more than its own"

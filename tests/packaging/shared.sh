@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# With DTL_SHARED_LIBRARIES the programs are linked with the host's shared libraries, but dtagent and
-# dtguard, which are static. Reads what the linker would be told, since building all of it anew takes
-# minutes; the target "package" links the same objects in the same way.
+# With DTL_SHARED_LIBRARIES, programs link the host's shared libraries; dtagent and dtguard stay
+# static. Reads the linker's arguments, since a full build takes minutes; the target "package" links
+# the same objects in the same way.
 #   shared.sh BUILD_FOLDER CMAKE
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# `pip wheel .` in a copy of this tree gives one wheel of the right name, whose files are where they
-# belong and keep the promise of the name (elf.sh), and which does its work in a fresh venv
-# (run_wheel.sh). The tree stays as it was. The wheel is left in BUILD_FOLDER/wheel.
+# `pip wheel .` in a copy of this tree makes one wheel with the right name. Its files are in the
+# right places and keep the name's promise (elf.sh), and it works in a fresh venv (run_wheel.sh).
+# The tree does not change. The wheel stays in BUILD_FOLDER/wheel.
 #   wheel.sh BUILD_FOLDER
-# DTL_DEBIAN_PYTHON: the Python that builds and runs it; skipped without, since pip fetches
+# DTL_DEBIAN_PYTHON: the Python that builds and runs it. Skipped without it, since pip downloads
 # scikit-build-core.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -27,7 +27,7 @@ pip=("$folder/venv/bin/python" -m pip --disable-pip-version-check)
 "${pip[@]}" download --quiet --dest "$folder/backend" 'scikit-build-core>=1.0' >"$folder/log" 2>&1 ||
   skip "pip cannot fetch scikit-build-core: $(tail -n 1 "$folder/log")"
 
-# What is tracked, and what is new and not ignored.
+# Tracked files, and new files that are not ignored.
 tree=$folder/tree
 mkdir "$tree"
 (cd "$root" && git ls-files -z --cached --others --exclude-standard |
@@ -36,7 +36,7 @@ mkdir "$tree"
 state() { (cd "$tree" && find . -path ./build -prune -o -type f -exec sha256sum {} + | sort); }
 state >"$folder/before"
 
-# The options of the release preset, so that a compiler cache knows all objects from there.
+# The release preset's options, so that a compiler cache has all objects.
 environment=(CMAKE_ARGS=-DDTL_WERROR=ON CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)")
 if command -v ccache >/dev/null; then
   environment+=(CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_C_COMPILER_LAUNCHER=ccache
@@ -58,7 +58,7 @@ name=dtlaunch-$version-py3-none-manylinux_2_34_x86_64.whl
 wheel=$folder/out/$name
 "$folder/venv/bin/python" -m zipfile -e "$wheel" "$folder/files"
 
-# All of the programs, one library, its header, all pages; nothing that a venv has no use for.
+# All programs, one library, its header, all pages; nothing that a venv does not need.
 abi=$(sed -n 's/^#define DT_ABI //p' "$root/ring/dtring.h")
 data=dtlaunch-$version.data
 pages() {

@@ -15,7 +15,7 @@ from accelerate.utils import InitProcessGroupKwargs, set_seed
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-CLASSES, WIDTH, TRAINING, EVALUATION = 3, 12, 256, 37  # of 37 no number of ranks has equal shares
+CLASSES, WIDTH, TRAINING, EVALUATION = 3, 12, 256, 37  # 37: unequal shares for any number of ranks
 
 
 def data(count, seed):
@@ -68,7 +68,7 @@ def main():
                 optimizer.zero_grad()
             losses.append(accelerator.reduce(loss.detach(), "mean").item())
     answers, accuracy = evaluate(accelerator, model, evaluation)
-    # A checkpoint, and back: every rank reads what the first has written.
+    # Save and load a checkpoint: every rank reads what the first rank wrote.
     accelerator.save_state(os.path.join(arguments.output_dir, "state"))
     accelerator.wait_for_everyone()
     before = [value.clone() for value in model.parameters()]

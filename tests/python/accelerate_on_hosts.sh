@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# accelerate on two hosts: its training loop on four ranks over gloo and dtring; the same script behind
-# accelerate launch, one on each host, with the files that accelerate config writes for multi-CPU; and
-# accelerate launch that starts dtlaunch as the mpirun of such a file.
+# accelerate on two hosts: its training loop on four ranks over gloo and dtring; the same script under
+# accelerate launch, one on each host, with files as accelerate config writes them for multi-CPU; and
+# an accelerate launch whose file names dtlaunch as mpirun.
 #   accelerate_on_hosts.sh LIBDTRING
 . "$(dirname "$0")/hosts.sh" "$1" DTL_TEST_PYTHON accelerate
 cp "$here/accelerate_loop.py" "$work/train.py"
@@ -9,7 +9,7 @@ agree() { # RUN=BACKEND...
   (cd "$work" && "$python" -B "$here/agree.py" accuracy 0.8 "$@") || fail "they do not agree: $*"
 }
 
-# config FILE NAME=VALUE...: as accelerate config writes it after the answer multi-CPU.
+# config FILE NAME=VALUE...: writes a file as accelerate config does for multi-CPU.
 config() {
   (cd "$work" && "$python" -B - "$@" <<'PYTHON') || fail "no $1"
 import sys
@@ -30,7 +30,7 @@ expect_status 0
 agree four-gloo=gloo four-dtring=dtring
 expect_count 1 '"rank": 3, "local_rank": 1, "world": 4, "type": "MULTI_CPU"' "$work/four-gloo.out"
 
-# One machine and one process: accelerate leaves all of it to dtlaunch, of any number of ranks.
+# One machine and one process: accelerate leaves the number of ranks to dtlaunch.
 config cpu.yaml num_machines=1 num_processes=1
 on_hosts two-gloo -- -f hosts -ppn 1 accelerate launch --config_file cpu.yaml train.py
 expect_status 0
@@ -39,7 +39,7 @@ expect_status 0
 agree two-gloo=gloo two-dtring=dtring
 expect_count 1 '"rank": 1, "local_rank": 0, "world": 2, "type": "MULTI_CPU"' "$work/two-dtring.out"
 
-# Two machines: the address and port of the file count, and the ranks are still dtlaunch's, though the
+# Two machines: the file's address and port are used, but dtlaunch still makes the ranks, although the
 # same file says machine_rank 0 on both hosts.
 config two.yaml num_machines=2 num_processes=2 main_process_ip=node1 main_process_port=24555
 on_hosts two-machines DTRING_AUTOLOAD=1 -- -f hosts -ppn 1 accelerate launch --config_file two.yaml \
@@ -47,7 +47,7 @@ on_hosts two-machines DTRING_AUTOLOAD=1 -- -f hosts -ppn 1 accelerate launch --c
 expect_status 0
 agree two-gloo=gloo two-machines=dtring
 
-# accelerate launch, told to use mpirun, finds dtlaunch under that name.
+# accelerate launch with mpirun finds dtlaunch under that name.
 ln -s "$bin/dtlaunch" "$work/venv/bin/mpirun"
 config mpi.yaml num_machines=2 num_processes=4 main_process_ip=node1 main_process_port=24555 \
   mpirun_hostfile="$work/hosts"

@@ -18,7 +18,7 @@ def rows_of(run, backend):
     """What each rank says, without what only this run has."""
     with open(run + ".out", encoding="utf-8") as file:
         text = file.read()
-    # torchrun's ranks write into one file, where a line may end behind the beginning of the next.
+    # torchrun's ranks write into one file, where one rank's line may end after the start of the next.
     begins = [found.start() for found in re.finditer(r'{"rank"', text)]
     rows = sorted((json.JSONDecoder().raw_decode(text, begin)[0] for begin in begins), key=lambda row: row["rank"])
     assert rows and [row["rank"] for row in rows] == list(range(rows[0]["world"])), (run, rows)
@@ -46,8 +46,8 @@ def compare_folders(one, other):
     from safetensors.torch import load_file
     ours, theirs = (load_file(os.path.join(folder, "model.safetensors")) for folder in (one, other))
     assert ours.keys() == theirs.keys()
-    # Adam makes rounding as large as any gradient where there is nothing else: in what moves the logits
-    # of all places alike, which no softmax over places sees.
+    # Adam scales pure rounding noise up to the size of gradients. These parameters shift all logits
+    # equally, which a softmax ignores.
     unseen = ("key.bias",)
     if "qa_outputs.bias" in theirs:
         unseen += ("qa_outputs.bias", "layer.1.output.LayerNorm.bias")

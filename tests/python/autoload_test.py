@@ -123,7 +123,7 @@ class WhenImported(unittest.TestCase):
         other = f"{inner}_elsewhere"
         path = os.path.join(self.folder, f"{inner}.py")
 
-        class Elsewhere:  # as an editable installation brings it
+        class Elsewhere:  # as an editable installation does
             @staticmethod
             def find_spec(name, path_, target=None):
                 return importlib.util.spec_from_file_location(name, path) if name == other else None

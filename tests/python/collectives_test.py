@@ -59,7 +59,7 @@ def bytes_of(tensor):
     return torch.empty(tensor.shape, dtype=tensor.dtype).copy_(tensor).view(-1).view(torch.uint8)
 
 
-Socket = socket.socket  # of which a test makes another
+Socket = socket.socket  # a test replaces it
 
 
 def congestion_controls():
@@ -337,7 +337,7 @@ class Collectives(unittest.TestCase):
 
         with mock.patch.object(_meeting.socket, "socket", Paced):
             for seen in ranks.run(2, body, variables={"DTRING_SHARE": "0"}):
-                self.assertGreaterEqual(len(seen), 4)  # the control line and one for each lane
+                self.assertGreaterEqual(len(seen), 4)  # the control connection and one per lane
                 self.assertFalse([name for name in seen if name.startswith(b"bbr")], seen)
 
 

@@ -78,8 +78,8 @@ def main():
     print(json.dumps({"rank": rank, "local_rank": local_rank, "world": world, "backend": dist.get_backend(),
                       "losses": losses, "learnt": losses[0] / losses[-1],
                       "bits": bits.hexdigest()[:16]}), flush=True)
-    # The group ends with the model, at this function's end: Python waits for gloo's threads then, and
-    # torch 1.13 does so with the lock that they need to give back the last tensor.
+    # The group ends with the model, at this function's end. Then Python waits for gloo's threads, but
+    # torch 1.13 holds the lock that they need to release the last tensor.
     time.sleep(0.3)
     dist.destroy_process_group()
 

@@ -62,7 +62,7 @@ class Errors(unittest.TestCase):
 
         def calls(rank, world):
             call = dist.barrier if rank == 1 else lambda: dist.broadcast(torch.zeros(2), 0)
-            # Who only sends may have done so before the others have looked; the next call tells.
+            # A rank that only sends may finish before the others check; the next call reports it.
             return error_of(lambda: (call(), dist.barrier()), dtring.MismatchError)
 
         def roots(rank, world):
@@ -186,7 +186,7 @@ class Errors(unittest.TestCase):
                 lambda: dtring.all_reduce(torch.zeros(2), wire="fp8"),
                 lambda: dist.all_reduce(torch.zeros(2), dist.ReduceOp.BOR),
             )]
-            dist.barrier()  # the group is as good as before
+            dist.barrier()  # the group still works
             return "\n".join(texts)
 
         for texts in ranks.run(2, body):

@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 
 from documented import items_of  # noqa: E402  the folder is only known now
 
-# Of each: words that it alone has. Every command of the page has a name here, and so a test.
+# Words that only this example has. Every command of the page has a name here, and so a test.
 COMMANDS = {"trainer": "python3 run_qa.py", "accelerate": "accelerate launch", "torchrun": "torchrun"}
 
 texts = [item.text for item in items_of("man/dtring-torch.7") if item.kind == "command"]

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Scripts as PyTorch's tutorials have them, for env://, on two hosts with two ranks each: over gloo and
-# dtring they lose the same at each step, and a checkpoint of the first rank is read by all. The same
-# scripts run by torchrun, where nothing is dtlaunch's, with the bits that gloo gives two ranks.
+# Scripts as in PyTorch's tutorials, for env://, on two hosts with two ranks each: gloo and dtring give
+# the same losses at each step, and all ranks read the first rank's checkpoint. The same scripts under
+# torchrun, without dtlaunch, give the bits that gloo gives two ranks.
 #   examples_on_hosts.sh LIBDTRING DTL_TEST_PYTHON|DTL_DEBIAN_PYTHON
 . "$(dirname "$0")/hosts.sh" "$1" "$2"
 agree() { # RUN=BACKEND...
   (cd "$work" && "$python" -B "$here/agree.py" learnt 5 "$@") || fail "they do not agree: $*"
 }
-# Debian trixie's torch is built without libuv and asks for it all the same.
+# Debian trixie's torch is built without libuv but uses it by default.
 environment=()
 [ "$2" != DTL_DEBIAN_PYTHON ] || environment=(USE_LIBUV=0)
 scripts=(ddp)
@@ -27,7 +27,7 @@ for script in "${scripts[@]}"; do
   agree "$script-gloo=gloo" "$script-dtring=dtring"
 done
 
-# Debian's torch 1.13 has a torchrun that Python 3.11 does not run.
+# Debian's torch 1.13 has a torchrun that does not work with Python 3.11.
 run "$python" -m torch.distributed.run --standalone --nproc_per_node 1 --no_python true
 if [ "$status" != 0 ]; then
   echo "torchrun: left out: it starts nothing here: $(tail -n 1 "$work/err")"
@@ -47,11 +47,11 @@ bits() { grep -o '"bits": "[0-9a-f]*"' "$work/$1.out" | sort -u; }
 expect_equal "the bits of two ranks" "$(bits ddp-torchrun)" "$(bits ddp-torchrun-gloo)"
 if [ ${#scripts[@]} = 2 ]; then agree fsdp-torchrun=dtring; fi
 
-# Started by dtlaunch, torchrun starts ranks that have the job's secret, though it closes descriptors.
+# Under dtlaunch, torchrun's ranks have the job's secret, although torchrun closes descriptors.
 # shellcheck disable=SC2016
 on_hosts under-torchrun "${environment[@]}" DTRING_AUTOLOAD=1 -- -f hosts -ppn 1 -genv OMP_NUM_THREADS 1 sh -c \
   'torchrun --nnodes 2 --nproc_per_node 1 --node_rank $GROUP_RANK --master_addr $MASTER_ADDR \
      --master_port $MASTER_PORT ddp.py --backend dtring'
 expect_status 0
-# On two hosts or one, two ranks make the same sums; each with the one thread that torchrun gives.
+# Two ranks compute the same sums on two hosts or one; each has one thread, as under torchrun.
 expect_equal "the bits over hosts" "$(bits under-torchrun)" "$(bits ddp-torchrun)"

@@ -25,7 +25,7 @@ def come(rank):
 def let_the_others_wait():
     for rank in set(range(dist.get_world_size())) - {1}:
         wait_for(f"{os.environ['COMING']}.{rank}")
-    time.sleep(3)  # long enough to say so
+    time.sleep(3)  # long enough to report it
 
 
 def load_the_shard():

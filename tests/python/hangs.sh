@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A rank that hangs is named with its stack when --timeout ends the job; at SIGUSR1 ranks write their
-# stacks and go on.
-#   hangs.sh VARIABLE LIBDTRING DTLAUNCH: the variable that names a Python that has torch
+# If a rank hangs, dtlaunch names it with its stack when --timeout ends the job. At SIGUSR1, ranks write
+# their stacks and continue.
+#   hangs.sh VARIABLE LIBDTRING DTLAUNCH: VARIABLE names a Python with torch
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 variable=$1 library=$2 dtlaunch=$3
@@ -20,7 +20,7 @@ python=${!variable:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# A venv that sees that Python's packages and ours, as pip would have installed them.
+# A venv with that Python's packages and ours, as if installed by pip.
 "$python" -m venv --without-pip --system-site-packages "$work/venv"
 site=$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 "$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$site/a-reference.pth"
@@ -28,12 +28,12 @@ echo "$here/../../python" >>"$site/a-reference.pth"
 cp "$here/../../python/dtring-autoload.pth" "$site/"
 export PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=ignore OMP_NUM_THREADS=1 DTRING_LIBRARY=$library
 
-ranks=2 # most of what this test costs is that they load torch
+ranks=2 # loading torch is most of this test's cost
 run() { # OPTION... BACKEND
   "$dtlaunch" --oversubscribe -np $ranks "${@:1:$#-1}" "$work/venv/bin/python" "$here/hanging_rank.py" "${!#}" \
     >"$work/out" 2>"$work/err"
 }
-# A job that hangs until its time is up: longer where this machine took too long to come so far.
+# A job that hangs until its timeout, which is longer if this machine is slow.
 hang() { # OPTION... BACKEND
   local seconds status
   for seconds in 20 60; do
@@ -41,7 +41,7 @@ hang() { # OPTION... BACKEND
     rm -f "$work"/coming.*
     COMING=$work/coming run --timeout $seconds --report "$work/report" "$@" || status=$?
     [ $status = 124 ] || fail "a job that hangs ended with $status"
-    # A rank that was asked for its stack before it slept may say that it sleeps while the job ends.
+    # A rank that answered before it slept may say that it sleeps while the job ends.
     ! grep -q asleep "$work/out" || grep -q ', in let_the_others_wait$' "$work/err" || return 0
   done
   fail "rank 1 never went to sleep"
@@ -88,7 +88,7 @@ expect '^  hangs +rank 1 on localhost: not in the all_reduce in which rank 0 wai
 expect '^  waits +rank 0: all_reduce of 80 B of float32, since '
 unset HANG
 
-# A job that is sent SIGUSR1 once all ranks but 1 wait, and goes on then.
+# Sends a job SIGUSR1 when all ranks but 1 wait; the job then continues.
 tell_and_go_on() { # STACKS [VARIABLE=VALUE]: how many ranks write theirs, or say that their own handler ran
   rm -f "$work/go_on" "$work/out"
   env "${@:2}" GO_ON="$work/go_on" "$dtlaunch" --oversubscribe -np $ranks --timeout 120 \
@@ -98,7 +98,7 @@ tell_and_go_on() { # STACKS [VARIABLE=VALUE]: how many ranks write theirs, or sa
     kill -0 $launcher 2>/dev/null || fail "it ended before all ranks had begun"
     sleep 0.1
   done
-  sleep 2 # a wait is named once it has lasted a second
+  sleep 2 # a wait is reported once it has lasted a second
   kill -USR1 $launcher
   until [ "$(cat "$work/out" "$work/err" | grep -Ec '^(own handler|Current thread)')" = "$1" ]; do
     kill -0 $launcher 2>/dev/null || fail "it ended at SIGUSR1"
@@ -112,7 +112,7 @@ tell_and_go_on() { # STACKS [VARIABLE=VALUE]: how many ranks write theirs, or sa
 tell_and_go_on 2
 expect 'in wait_for$'
 [ "$(grep -c 'in all_reduce of 4.0 MiB of float32, since' "$work/err")" = 1 ] || fail "one rank waits in the sum"
-# Python runs the handler of a thread that waits in a library when that has returned: rank 0's comes later.
+# Python runs a handler only after the thread returns from a library call: rank 0's runs later.
 tell_and_go_on 1 HANDLER=1
 [ "$(grep -c 'own handler' "$work/out")" = 2 ] || fail "a handler set before the import or after it was lost"
 ! grep -q 'Current thread' "$work/err" || fail "a rank with a handler of its own wrote its stack"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What the tests of Python jobs on several hosts share: a venv that has torch and our package, two
-# hosts, and one way to run a job on them. usage: . hosts.sh LIBDTRING VARIABLE MODULE...
+# Shared by the tests of Python jobs on several hosts: a venv with torch and our package, two hosts, and
+# a function that runs a job on them. usage: . hosts.sh LIBDTRING VARIABLE MODULE...
 #
 # LIBDTRING: the library under test. VARIABLE names the Python (DTL_TEST_PYTHON or DTL_DEBIAN_PYTHON),
 # which must have the MODULEs beside torch. DTL_BIN: the folder of the programs, as in tests/e2e/lib.sh.
@@ -10,8 +10,8 @@ here=$root/tests/python
 library=$1
 limit=90
 
-# on_hosts NAME [VARIABLE=VALUE...] -- ARGUMENTS of dtlaunch: in the work folder, on node1; what it
-# writes is kept as NAME.out and NAME.err.
+# on_hosts NAME [VARIABLE=VALUE...] -- ARGUMENTS of dtlaunch: runs it in the work folder, on node1, and
+# keeps its output as NAME.out and NAME.err.
 on_hosts() {
   local name=$1 environment=()
   shift
@@ -23,13 +23,13 @@ on_hosts() {
   on_node1 "$name" "${environment[@]}" dtlaunch "$@"
 }
 
-# example_on_hosts NAME COMMAND: a line for the shell, as a reader of the manual would type it.
+# example_on_hosts NAME COMMAND: a shell line as a reader of the manual types it.
 example_on_hosts() { on_node1 "$1" bash -c "$2"; }
 
 on_node1() { # NAME [VARIABLE=VALUE...] COMMAND...
   local name=$1
   shift
-  # PYTHONDONTWRITEBYTECODE: hosts share the machine's files, and the tree stays as it is.
+  # PYTHONDONTWRITEBYTECODE: hosts share the machine's files, and the tree must not change.
   run "$cluster" exec node1 env -C "$work" PATH="$work/venv/bin:$bin:$PATH" HF_HUB_OFFLINE=1 \
     PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=ignore DTRING_LIBRARY="$library" "$@"
   cp "$work/out" "$work/$name.out"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A script of Hugging Face's Trainer that knows nothing of us trains under dtlaunch with
-# --ddp_backend gloo, dtring and ccl, and its parameters have the same bits with all three.
+# A script that uses Hugging Face's Trainer and does not know dtring trains under dtlaunch with --ddp_backend gloo,
+# dtring and ccl. Its parameters have the same bits with all three.
 #   hugging_face.sh LIBDTRING DTLAUNCH
-# DTL_TEST_PYTHON: a Python that has torch, transformers and accelerate.
+# DTL_TEST_PYTHON: a Python with torch, transformers and accelerate.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 library=$1 dtlaunch=$2
@@ -20,7 +20,7 @@ python=${DTL_TEST_PYTHON:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# A venv that sees that Python's packages and ours, as pip would have installed them.
+# A venv with that Python's packages and ours, as if installed by pip.
 "$python" -m venv --without-pip "$work/venv"
 site=$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 "$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$site/a-reference.pth" # read before the next one
@@ -52,7 +52,7 @@ for backend in dtring ccl; do
   [ "$(grep -c "\"backend\": \"$backend\"" "$work/out")" = 2 ] || fail "not trained by $backend: $(cat "$work/out")"
 done
 [ "$(grep -c "the backend 'ccl' is dtring here" "$work/err")" = 1 ] || fail "ccl does not say what it is: $(cat "$work/err")"
-# Nobody has imported dtring, which one rank sees as well as two: the card names the variable. Some versions of transformers know ccl.
+# Nobody has imported dtring; one rank suffices: the card names the variable. Some versions of transformers know ccl.
 ranks=1
 for backend in dtring ccl; do
   if train $backend; then fail "--ddp_backend $backend works though nobody has imported dtring"; fi

@@ -85,7 +85,7 @@ class Ddp(unittest.TestCase):
             self.assertEqual(seen.tolist(), [0, 0])
 
     def test_gradients_are_rounded_on_the_wire_where_a_hook_says_so(self):
-        # DTRING_SHARE=0 makes two hosts of this one; within a host, and of little, nothing is rounded.
+        # DTRING_SHARE=0 makes this host two. Within a host, and for small tensors, nothing is rounded.
         apart = {"DTRING_SHARE": "0"}
         exact = ranks.run(2, lambda rank, world: with_ddp(rank, world, None, 6000))[0]
         for name, tolerance in (("bf16_wire", 2e-2), ("f16_wire", 2e-3), ("exact_wire", 1e-5)):
@@ -269,7 +269,7 @@ class Own(unittest.TestCase):
             dist.all_reduce(tensor)
             assert torch.equal(tensor, torch.full((300, 7), 6.0))
             part = tensor[5].clone()
-            for _ in range(200):  # given back with the last tensor
+            for _ in range(200):  # released with the last tensor
                 other = dtring.empty(1 << 16, dtype=torch.int32)
             del other, tensor
             assert dtring.empty(0, 3).shape == (0, 3)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# README's job "Your own CSV file on one machine" works up to its last line, which asks transformers'
-# pipeline: each command as it is written there, but for the download of a model.
+# README's job "Your own CSV file on one machine" works up to its last line, which uses transformers'
+# pipeline. Each command runs to the letter, except for the download of a model.
 #   own_csv.sh DTTRAIN DTLAUNCH
-# DTL_TEST_PYTHON: a Python that has torch and transformers.
+# DTL_TEST_PYTHON: a Python with torch and transformers.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 programs=$(dirname "$1")
@@ -34,13 +34,13 @@ assert last - first == 2, items[first:last + 1]
 print("\n".join(text.replace("\\\n", "") for text in items[first:last + 1]))
 READ
 
-# As users have it after `activate`: python3 is the one with transformers.
+# As after `activate`: python3 is the one with transformers.
 export PATH="$(dirname "$python"):$programs:$PATH" HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1
 cd "$work"
 while IFS= read -r command <&3; do
   bash -c "$command" >"$work/said" 2>&1 || fail "status $? of: $command: $(cat "$work/said")"
 done 3<"$work/commands"
-# The label is one of the file's, and the score that of the likelier of two or more.
+# The label is one of the file's, with the score of the likeliest class.
 grep -qE "^\[\{'label': '[^']+', 'score': (0\.[0-9]+|1\.0)\}\]$" "$work/said" || fail "it said: $(cat "$work/said")"
 label=$(sed -n "s/.*'label': '\([^']*\)'.*/\1/p" "$work/said")
 grep -q "^$label," train.csv || fail "'$label' is not a label of train.csv"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What dtlaunch's plan says of threads and CPUs is what PyTorch has inside the ranks: by its own numbers,
-# OpenMP's and MKL's, and by the kernel's mask; an OMP_NUM_THREADS of the user's is obeyed.
+# The threads and CPUs in dtlaunch's plan are what PyTorch uses inside the ranks: by its own numbers,
+# OpenMP's and MKL's, and by the kernel's mask. A user's OMP_NUM_THREADS is respected.
 #   pinning.sh DTL_TEST_PYTHON|DTL_DEBIAN_PYTHON
 . "$(dirname "$0")/../e2e/lib.sh"
 need_program dtlaunch dtagent dtguard
@@ -8,7 +8,7 @@ need_python "$1"
 unset OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS
 limit=60
 
-# compare WHAT ARGUMENTS of dtlaunch...: the plan of a dry run beside what the ranks of a run say.
+# compare WHAT ARGUMENTS of dtlaunch...: compares a dry run's plan with what the ranks of a run report.
 compare() {
   local what=$1
   shift
@@ -29,7 +29,7 @@ ranks=$((cpus < 4 ? cpus : 4))
 [ "$ranks" -ge 2 ] || skip "two ranks apart need two CPUs"
 compare "ranks of their own CPUs" -np "$ranks"
 each=$(awk '$1 == 0 && NF == 6 { print $3 }' "$work/plan")
-# Else what follows would say nothing.
+# Otherwise the following checks would prove nothing.
 [ "$each" -lt "$all" ] || fail "one rank has $all threads, one of $ranks has $each"
 OMP_NUM_THREADS=$each compare "exported" -np 1
 expect_equal "threads of the plan" "$(awk '$1 == 0 && NF == 6 { print $3 }' "$work/plan")" "$each"

@@ -8,7 +8,7 @@ import torch
 
 # "at::get_num_threads() : 2", "OpenMP ...", "omp_get_max_threads() : 2", "mkl_get_max_threads() : 2".
 said = dict(re.findall(r"(\w+)\(\) : (\d+)", torch.__config__.parallel_info()))
-torch.ones(64, 64) @ torch.ones(64, 64)  # whoever starts threads has done so
+torch.ones(64, 64) @ torch.ones(64, 64)  # starts the threads of all libraries
 print(json.dumps({
     "rank": int(os.environ["RANK"]), "host": os.environ["DTLAUNCH_HOST"], "torch": torch.__version__,
     "threads": torch.get_num_threads(), "interop": torch.get_num_interop_threads(),

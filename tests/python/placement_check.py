@@ -22,8 +22,8 @@ def plan_of(path):
 
 
 def check(rank, threads, cpus):
-    # Not rank["interop"]: pip's torch starts those, which only some programs use, by the machine's CPUs,
-    # and reads no variable for them.
+    # Not rank["interop"]: pip's torch sets these threads by the machine's CPUs and reads no variable for
+    # them. Only some programs use them.
     assert rank["threads"] == threads, ("torch's threads", rank)
     assert rank["parallel_info"]["omp_get_max_threads"] == threads, ("OpenMP's threads", rank)
     assert rank["parallel_info"].get("mkl_get_max_threads", threads) == threads, ("MKL's threads", rank)

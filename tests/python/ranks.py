@@ -16,7 +16,7 @@ import dtring  # noqa: F401  registers the backend
 
 torch.set_num_threads(1)
 _forked = multiprocessing.get_context("fork")
-LIMIT_S = 150  # for what hangs; compiling on a busy machine takes 40 s
+LIMIT_S = 150  # for hangs; compiling on a busy machine takes 40 s
 
 
 class Failed(AssertionError):
@@ -36,13 +36,13 @@ def _child(pipe, body, rank, world, variables, before, group):
         if before is not None:
             before(rank)
         dist.init_process_group(rank=rank, world_size=world, **group)
-        # As bytes: a tensor would be shared with a process that has gone by then.
+        # As bytes: a tensor would be shared with a process that has ended.
         result = io.BytesIO()
         torch.save(body(rank, world), result)
         pipe.send(("result", result.getvalue()))
     except BaseException:
         pipe.send(("error", traceback.format_exc()))
-        os._exit(1)  # as a script that fails: nothing is tidied up
+        os._exit(1)  # like a script that fails: no cleanup
     pipe.close()
 
 

@@ -26,9 +26,9 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 RANKS = 2
 BACKENDS = ("gloo", "dtring", "ccl")
-LIMIT = 600  # seconds for a run
-SAME = 1e-6  # losses and metrics of two backends, at most
-FORWARD = re.compile(r"(_runtime|_per_second|_samples|^epoch|total_flos|_count)$")  # what differs from run to run
+LIMIT = 600  # seconds per run
+SAME = 1e-6  # largest difference between losses and metrics of two backends
+FORWARD = re.compile(r"(_runtime|_per_second|_samples|^epoch|total_flos|_count)$")  # these differ from run to run
 
 COMMON = ["--model_name_or_path", "model", "--do_train", "--do_eval", "--use_cpu", "--num_train_epochs", "2",
           "--per_device_train_batch_size", "8", "--learning_rate", "2e-3", "--seed", "1", "--save_strategy", "no",
@@ -40,7 +40,7 @@ def files(name, ending):
     return [word.format(name, ending) for word in FILES]
 
 
-KNOWN = {  # arguments; of no Trainer: accelerate chooses the backend
+KNOWN = {  # arguments; scripts without Trainer: accelerate chooses the backend
     "run_glue.py": COMMON + files("glue", "json") + ["--max_seq_length", "32"],
     "run_qa.py": COMMON + files("qa", "json") + ["--max_seq_length", "48", "--doc_stride", "16"],
     "run_ner.py": COMMON + files("ner", "json") + ["--max_seq_length", "32"],

@@ -12,8 +12,8 @@ import sys
 
 import numpy
 
-# As Hugging Face's own scripts: datasets and transformers look for torch before anything imports it,
-# and the first to import it may be transformers.training_args.
+# As in Hugging Face's scripts: datasets and transformers check for torch before anything imports it,
+# and transformers.training_args may import it first.
 if importlib.util.find_spec("torch") is None:
     sys.exit("no torch")
 from transformers import TrainingArguments  # noqa: E402

@@ -21,7 +21,7 @@ import types
 import unittest
 
 RANKS = 4
-# Passed by gloo and not by dtring, with the reason; dtring-torch(7) says the same.
+# Passed by gloo but not by dtring, with the reason; dtring-torch(7) lists them.
 KNOWN = {
     "test_ddp_logging_data_cpu": "it compares the backend's name with gloo's",
 }
@@ -71,9 +71,9 @@ def _put_dtring_behind_gloo(tests):
             self.options = types.SimpleNamespace()
 
     dist.distributed_c10d.ProcessGroupGloo = dist.ProcessGroupGloo = BehindGloo
-    # TORCH_DISTRIBUTED_DEBUG=DETAIL puts a wrapper around gloo's groups, and around no others.
+    # TORCH_DISTRIBUTED_DEBUG=DETAIL wraps only gloo's groups.
     dist.distributed_c10d._create_process_group_wrapper = lambda wrapped_pg, *_, **__: wrapped_pg
-    # The profiler has no events of dtring's: dtring-torch(7).
+    # The profiler has no events for dtring: dtring-torch(7).
     for name in vars(tests):
         if name.endswith("PROFILING_SUPPORTED_BACKENDS"):
             setattr(tests, name, [])

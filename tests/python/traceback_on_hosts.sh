@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A rank of another host that fails amid training is the one on the card, with its exception and the
-# lines that led there, whether torch's @record keeps it or it is only on standard error; the others,
-# which were waiting for it in a collective, are not.
+# If a rank on another host fails during training, the card shows that rank, its exception and the
+# lines that led there, whether from torch's @record or from standard error. It does not show the
+# other ranks, which were waiting in a collective.
 #   traceback_on_hosts.sh LIBDTRING DTL_TEST_PYTHON|DTL_DEBIAN_PYTHON
 . "$(dirname "$0")/hosts.sh" "$1" "$2"
 environment=()

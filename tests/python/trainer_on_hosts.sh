@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Scripts of Hugging Face's Trainer on two hosts with two ranks each: a classifier and a reader of
-# SQuAD, over gloo and dtring, the classifier as ccl and the reader as the manual's example says. All ranks end
-# with the same bits; the backends end with the same predictions, and models but for rounding.
+# Scripts with Hugging Face's Trainer on two hosts with two ranks each: a classifier and a SQuAD reader, over
+# gloo and dtring; the classifier also with ccl, and the reader as in the manual's example. All ranks end with
+# the same bits; the backends give the same predictions, and equal models up to rounding.
 #   trainer_on_hosts.sh LIBDTRING
 . "$(dirname "$0")/hosts.sh" "$1" DTL_TEST_PYTHON transformers accelerate
 "$python" -B "$here/make_texts.py" "$work" || fail "no data"
-# As the manual's readers have them.
+# Named as in the manual.
 cp "$here/run_qa_like.py" "$work/run_qa.py"
 common=(--config_name model --use_cpu --report_to none --disable_tqdm true --per_device_train_batch_size 4)
 
@@ -31,7 +31,7 @@ expect_count 1 "the backend 'ccl' is dtring here" "$work/glue-ccl.err"
 train qa-gloo "$work/run_qa.py" gloo --train_file squad-train.json \
   --validation_file squad-dev.json --num_train_epochs 8 --learning_rate 3e-3
 
-# With dtring as dtring-torch(7) shows it, to the letter.
+# With dtring, as dtring-torch(7) shows it, to the letter.
 example=$("$python" -B "$here/example.py" trainer)
 example_on_hosts qa-dtring "$example"
 expect_status 0

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# A venv for tests that run Python jobs as users do. Read after tests/e2e/lib.sh.
+# A venv for tests that run Python jobs as users do. Source it after tests/e2e/lib.sh.
 
-# A venv that sees the packages of the Python in VARIABLE, and ours as pip would have installed it.
+# A venv with the packages of the Python in VARIABLE, and ours as if installed by pip.
 make_venv() { # VARIABLE MODULE...
   local module
   need_python "$1"
@@ -12,19 +12,19 @@ make_venv() { # VARIABLE MODULE...
   python=$work/venv/bin/python3
   local site
   site=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-  # The files *.pth are read in the order of their names.
+  # *.pth files are read in order of name.
   "${!1}" -c 'import importlib.util, os; print(os.path.dirname(os.path.dirname(importlib.util.find_spec("torch").origin)))' \
     >"$site/a-paths.pth"
   echo "$root/python" >>"$site/a-paths.pth"
   cp "$root/python/dtring-autoload.pth" "$site/"
-  # A thread of gloo's that gives a Python object back when Python is no more ends the process by
-  # SIGABRT (torch 2.13, "terminate called without an active exception").
+  # If a gloo thread releases a Python object after Python has ended, the process dies by SIGABRT
+  # (torch 2.13, "terminate called without an active exception").
   echo 'import atexit, time; atexit.register(time.sleep, 0.3)' >"$site/z-end-later.pth"
   make_entry torchrun torch.distributed.run
   make_entry accelerate accelerate.commands.accelerate_cli
 }
 
-make_entry() { # NAME MODULE: the program that pip makes of a module's main()
+make_entry() { # the program that pip makes for a module's main()
   printf '#!%s\nimport sys\nfrom %s import main\nsys.exit(main())\n' "$python" "$2" >"$work/venv/bin/$1"
   chmod +x "$work/venv/bin/$1"
 }

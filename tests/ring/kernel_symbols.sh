@@ -1,6 +1,6 @@
 #!/bin/sh
-# Code for AVX never takes the place of the rest of the program's: each object file of kernels
-# defines its table, and no function that the linker could choose for others.
+# AVX code never replaces other code of the program: each object file of kernels defines its table,
+# and no function that the linker could choose for other files.
 set -eu
 archive=$1
 found=0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What is installed of libdtring serves another project: the example of dtring(3) is built with
-# pkg-config and with CMake's find_package, runs as a world of one, and the library shows dt_* alone
-# under the name that its ABI has.
+# Another project can use the installed libdtring: the example of dtring(3) builds with pkg-config
+# and with CMake's find_package and runs as a world of one. The library exports only dt_*, and its
+# file has the ABI's name.
 #   package_test.sh BUILD_FOLDER CMAKE GENERATOR
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,7 +17,7 @@ fail() {
 }
 
 "$cmake" --install "$build" --component dtring --prefix "$folder/first" >/dev/null
-mv "$folder/first" "$folder/prefix"  # nothing in it knows where it was installed
+mv "$folder/first" "$folder/prefix"  # nothing in it may depend on the installation path
 library=$(find "$folder/prefix" -name libdtring.so)
 pc=$(find "$folder/prefix" -name dtring.pc)
 [ -n "$library" ] && [ -n "$pc" ] || fail "installed: $(find "$folder/prefix" -type f)"
@@ -26,7 +26,7 @@ abi=$(sed -n 's/^#define DT_ABI //p' "$folder/prefix/include/dtring.h")
 readelf -d "$library" | grep -q "SONAME.*\[libdtring\.so\.$abi\]" || fail "the soname is not that of ABI $abi"
 "$here/symbols.sh" "$library"
 
-# The program of the man page: from its first #include to the end of that block.
+# The man page's program: from its first #include to the end of that block.
 sed -n '/^#include <dtring.h>/,/^\.Ed/p' "$root/man/dtring.3" | sed '/^\.Ed/,$d; s/\\e/\\/g' >"$folder/mean.c"
 
 expect_mean() { # PROGRAM

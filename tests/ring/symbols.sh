@@ -1,6 +1,6 @@
 #!/bin/sh
-# libdtring.so shows dt_* and nothing else, and needs only libc, the C++ runtime, libssl and
-# libcrypto: with an archive of OpenSSL nothing of it, so that another one may be in the same process.
+# libdtring.so exports only dt_*, and needs only libc, the C++ runtime, libssl and libcrypto. With
+# static OpenSSL it exports none of that, so that another OpenSSL may be in the same process.
 set -eu
 library=$1
 others=$(nm -D --defined-only "$library" | awk '{print $3}' | grep -v '^dt_' || true)
