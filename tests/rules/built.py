@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-SHARED = ("lib.sh", "restart_lib.sh")  # read by the scripts, not run
+SHARED = ("lib.sh", "restart_lib.sh")  # sourced by scripts, not run
 
 
 def words_of_lists(tests):

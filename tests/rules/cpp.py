@@ -23,13 +23,13 @@ NO_NAMES = {"alignas", "decltype", "noexcept", "requires", "explicit", "__attrib
 
 @dataclasses.dataclass
 class Function:
-    name: str           # as written before its parameters: "Tokenizer::encode", "operator=="
+    name: str           # as spelled before its parameters: "Tokenizer::encode", "operator=="
     scopes: tuple       # classes around it, outermost first
     head: str           # all before the brace
     parameters: int
-    begin: int          # where its head begins, in the blanked text
+    begin: int          # start of its head, in the blanked text
     body: int           # its opening brace
-    end: int            # behind its closing brace
+    end: int            # after its closing brace
     external_c: bool    # inside extern "C" { }
 
     @property
@@ -91,7 +91,7 @@ def parameter_list(head):
             before = head[:match.start()].rstrip()
             name = re.search(r"((?:[\w~]+(?:<[^()]*>)?::)*(?:operator\s*(?:\W{1,3}|\"\"\s*\w+|[\w:<>*& ]+)|~?\w+))$", before)
             if before.endswith("operator"):
-                pass  # operator()(...): the next one
+                pass  # operator()(...): try the next one
             elif name and name[1] not in NO_NAMES and not re.search(r"=\s*$|[^=!<>]=[^=]", re.sub(r"operator\W*", "", before)):
                 return name[1], match.start()
         depth += 1 if match[0] in "({[" else -1

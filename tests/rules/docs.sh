@@ -1,6 +1,6 @@
 #!/bin/bash
-# The site of documentation builds without a warning, and its links lead somewhere. Then it is shown that a
-# broken link, a missing anchor, a man page that there is not, and what is loaded from elsewhere are found.
+# The documentation site builds without a warning, and its links work. Then shows that the checks find a
+# broken link, a missing anchor, a missing man page, and resources from other sites.
 #   docs.sh [ROOT]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,7 +13,7 @@ html=$scratch/docs/html
 
 fail() { echo "FAILED: $*"; exit 1; }
 
-# finds TEXT HTML...: links.py refuses the site with this line in its first page.
+# finds TEXT HTML...: links.py must refuse a site with this line in its first page, and say TEXT.
 finds() {
   cp "$html/index.html" "$scratch/index.html"
   printf '%s\n' "${@:2}" >>"$html/index.html"
@@ -26,7 +26,7 @@ finds 'nowhere.html leads to no file' '<a href="nowhere.html">x</a>'
 finds '#nothing leads to no part' '<a href="man/dtlaunch.1.html#nothing">x</a>'
 finds 'is loaded from elsewhere' '<script src="https://example.org/x.js"></script>'
 
-# A small tree with the mistakes that Sphinx has to find.
+# A small tree with mistakes that Sphinx must find.
 bad=$scratch/tree
 mkdir -p "$bad/docs" "$bad/man"
 cp -r "$root/docs/site" "$bad/docs/site"

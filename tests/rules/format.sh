@@ -1,6 +1,6 @@
 #!/bin/bash
-# Every C and C++ file is as clang-format 14 writes it, Debian bookworm's. Others break some lines
-# elsewhere, so that only that one is asked.
+# Every C and C++ file is formatted as clang-format 14 does, Debian bookworm's. Other versions break
+# some lines elsewhere, so only that one is used.
 #   format.sh [ROOT]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

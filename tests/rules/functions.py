@@ -31,7 +31,7 @@ def functions_of_cpp(text):
     lines = cpp.Lines(blanked)
     for function in cpp.functions_of(blanked):
         first, last = lines.at(function.begin), lines.at(function.end - 1)
-        c_abi = function.name.startswith("dt_")  # its shape is what other languages call
+        c_abi = function.name.startswith("dt_")  # other languages call its signature
         yield (function.name, first, last - first + 1 - rows_of_tables(blanked, lines, function),
                0 if c_abi else function.parameters)
 

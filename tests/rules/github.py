@@ -30,7 +30,7 @@ def check_step(step, root):
 def check_workflow(workflow, root):
     if workflow.get("permissions") != {"contents": "read"}:
         yield "its permissions are not 'contents: read'"
-    if True not in workflow and "on" not in workflow:  # YAML 1.1 reads on as true
+    if True not in workflow and "on" not in workflow:  # YAML 1.1 reads `on` as true
         yield "it says not when it runs"
     for name, job in workflow.get("jobs", {}).items():
         for complaint in check_job(job, root):

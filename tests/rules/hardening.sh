@@ -1,10 +1,9 @@
 #!/bin/bash
-# Programs and library are hardened: position-independent, read-only after relocation and bound at
-# start, with stack protector and checked functions of the C library; every file of ours is compiled
-# for that.
+# Programs and library are hardened: position-independent, read-only after relocation and bound at startup, with
+# stack protector and the C library's checked functions. Every file of ours is compiled with these options.
 #   hardening.sh BUILD_FOLDER [ROOT]
-# Control flow integrity is left out: it works only if every object that is linked has it, and
-# bookworm's C library and its crt1.o have not.
+# Control flow integrity is not checked: it works only if every linked object has it, which bookworm's C library
+# and crt1.o do not.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
@@ -14,19 +13,19 @@ for tool in hardening-check readelf nm; do
   command -v "$tool" >/dev/null || { echo "skipped: $tool is not installed (devscripts, binutils)"; exit 77; }
 done
 
-# hardening-check reads the disassembly for two answers that are not asked for: control flow integrity, and stack
-# clash protection, which is never "no"; check_commands has that. Disassembling is nearly all of its time.
+# hardening-check disassembles for two answers that we skip: control flow integrity, and stack clash protection,
+# which it never answers with "no"; check_commands tests that. Disassembly takes nearly all of its time.
 silent=$(mktemp -d)
 trap 'rm -rf "$silent"' EXIT
 ln -s "$(type -P true)" "$silent/objdump"
 
-check_dynamic() { # FILE; branch protection is a word of arm64 that Debian 13 says everywhere
+check_dynamic() { # FILE; branch protection is for arm64, but Debian 13 reports it everywhere
   local said
   said=$(PATH=$silent:$PATH hardening-check --nocfprotection "$1" 2>&1) || sed -n "/(ignored)/d; /Branch Protection/d; s|^ \(.*: no.*\)|${1#"$build"/}: \1|p" <<<"$said"
 }
 
-# hardening-check looks for names of functions, which a static program that is stripped has not; the
-# archives that go into it have them.
+# hardening-check looks for function names, which a stripped static program lacks. The archives linked into it
+# have them.
 check_static() { # FILE
   local name=${1#"$build"/} header
   header=$(readelf -hdlW "$1")
@@ -44,7 +43,7 @@ check_archive() { # FILE
   grep -q '__[a-z]*_chk$' <<<"$undefined" || echo "${1#"$build"/}: without checked functions"
 }
 
-# Every file of the folders that go into programs.
+# Every file in the folders of programs.
 check_commands() { # COMPILE_COMMANDS
   awk -v root="$root/" '
     /^ *"command": / { command = " " $0 " " }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Which folder may include which: the arrows of the source tree. And the one home of each
-# third-party library, so that replacing it touches one file.
+# Which folder may include which, and which file may include each third-party library, so that
+# replacing a library changes one file.
 #   includes.sh [ROOT]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -31,7 +31,7 @@ complaints=$(cd "$root" && project_files . | grep -E '^[a-z]+/.*\.(cc|h|c|cpp|hp
     home["^openssl/(bio|err|ssl)[.]h"] = "^base/tls/psk_tls[.]cc$"
     home["^openssl/"] = "^(base/sha256|base/tls/psk_tls|ring/common/crypto)[.]cc$"
     home["^fmt/.*-inl[.]h"] = "^base/fmt_library[.]cc$"
-    # What costs most to compile: never in a header that others read.
+    # Expensive to compile: never in a header that others include.
     home["^nlohmann/"] = "[.]cc$"
   }
   FNR == 1 { folder = FILENAME; sub("/.*", "", folder) }

@@ -1,11 +1,11 @@
-# Shared by the rule scripts: which files there are, and how a broken rule is reported.
+# Shared by the rule scripts: lists files, and reports violations.
 
-# Names of the files below a folder that belong to the project, one per line.
+# The project's files below a folder, one per line.
 project_files() {
   local root=$1
   if [ "$(git -C "$root" rev-parse --show-prefix 2>/dev/null)" = "" ] &&
      git -C "$root" ls-files --error-unmatch . >/dev/null 2>&1; then
-    # A file that is tracked but deleted has nothing to be checked.
+    # Skip files that are tracked but deleted.
     git -C "$root" ls-files --cached | while IFS= read -r file; do
       [ -f "$root/$file" ] && printf '%s\n' "$file"
     done
@@ -15,7 +15,7 @@ project_files() {
   fi
 }
 
-# Ends the script: quietly when the list of complaints is empty, else with it.
+# Ends the script: silently if the list of violations is empty, else by printing it.
 report() {
   local rule=$1 complaints=$2
   if [ -n "$complaints" ]; then

@@ -1,6 +1,6 @@
 #!/bin/bash
-# scripts/lint finds what is planted, in a unity build and in a header too, and with --changed what
-# differs from main alone.
+# scripts/lint finds planted faults, also in a unity build and in a header, and with --changed
+# checks only what differs from main.
 #   lint.sh
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -52,7 +52,7 @@ git init -q -b main .
 git config user.name test && git config user.email test@localhost
 printf '/build\n' >.gitignore
 git add -A && git commit -q -m first
-expect 0 'passed: the whole tree: 0 findings in 2 units' --changed  # nobody can tell what changed
+expect 0 'passed: the whole tree: 0 findings in 2 units' --changed  # the change is unknown
 
 moved text
 expect 1 "base/moved.cc:5:10: error: 'text' used after it was moved [bugprone-use-after-move"
@@ -65,7 +65,7 @@ loop short
 expect 1 'wire/loop.cc:5:' --changed
 moved other && loop std::size_t
 git commit -q -a -m good
-expect 0 '0 findings in 1 units' --changed  # since main, where the fault is
+expect 0 '0 findings in 1 units' --changed  # since main, which has the fault
 printf '%s\n' 'inline std::size_t end(std::string text) { return good(std::move(text)).size() + text.size(); }' >>base/good.h
 expect 1 'base/good.h:5:' --changed
 printf '%s\n' 'int length(const std::string& text) { return int(text.size()); }' >base/moved.cc

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Man pages tell the truth: every option that a program's --help shows is in its man page and the
-# other way round, below the same heading, and mandoc finds nothing to complain about in any page.
+# Man pages are correct: they list exactly the options of --help, below the same headings, and mandoc
+# has no complaints about any page.
 #   man.sh BIN_FOLDER [ROOT]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +12,7 @@ if ! command -v mandoc >/dev/null; then
   exit 77
 fi
 
-# All options of a program: dttrain's --help-all leaves out those without effect.
+# All options of a program; for dttrain, --help-all leaves out options without effect.
 all_help() { # PROGRAM
   case $1 in
     dtlaunch) "$bin/$1" --help-all ;;
@@ -50,7 +50,7 @@ options_of_page() {
   }' "$1" | LC_ALL=C sort -u
 }
 
-# The same, each with the heading that it stands below: "Where to run: f".
+# The same, each with its heading: "Where to run: f".
 placed_in_help() {
   awk 'before == "" && /^[A-Z]/ { next_heading = $0; sub(/:$/, "", next_heading) }
     /^  -/ && next_heading != "" { heading = next_heading }
@@ -69,7 +69,7 @@ placed_in_page() {
     done | LC_ALL=C sort -u
 }
 
-# check_program PROGRAM PAGE [SUBCOMMAND...]; the options of subcommands belong to the same page.
+# check_program PROGRAM PAGE [SUBCOMMAND...]; options of subcommands are on the same page.
 check_program() {
   local program=$1 page=$2 help subcommand
   if [ ! -f "$page" ]; then
@@ -96,7 +96,7 @@ check_program() {
     sed "s|^.*|$program: --help has '&', and ${page##*/} has it below another heading|"
 }
 
-# check_subcommands PAGE NAME...: the options of all of them together are those of the page.
+# check_subcommands PAGE NAME...: the page has exactly the options of these subcommands.
 check_subcommands() {
   local page=$1 help='' name shown written
   shift
@@ -124,7 +124,7 @@ complaints=$(
     mandoc -T lint -W warning "$page" 2>&1 | sed "s|^mandoc: ||; s|^$root/||" || true
   done
   [ -x "$bin/dtlaunch" ] && check_program dtlaunch "$root/man/dtlaunch.1"
-  # A page dtlaunch-NAME.1 is about the subcommands that it names in lines "\" subcommands: ps logs".
+  # A page dtlaunch-NAME.1 covers the subcommands in its lines "\" subcommands: ps logs".
   for page in "$root"/man/dtlaunch-*.1; do
     [ -f "$page" ] && [ -x "$bin/dtlaunch" ] || continue
     check_subcommands "$page" $(sed -n 's/^\.\\" subcommands: //p' "$page")

@@ -14,14 +14,14 @@ import sys
 import cpp
 
 FOLDERS = ("base", "plan", "wire", "ring", "agent", "launcher", "trainer")
-# What begins a message; the number of arguments that one with a hint has, 0: it has none.
+# Calls that make messages -> the number of arguments of a call with a hint; 0: never has one.
 CALLS = {"Error": 4, "option_error": 3, "file_error": 4, "system_error": 0, "cannot_read": 0, "message_text": 3,
          "log_error": 0, "log_notice": 0, "refuse": 0, "refuse_patch": 0, "bad_value": 0, "bad": 0, "error": 0}
 CALL = re.compile(rf"(?<![\w:])(?:\w+(?:\.|->))?({'|'.join(CALLS)})\s*\(")
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"(?:\s*"((?:\\.|[^"\\\n])*)")*')
-# These write a hint in folders whose mistakes are the user's command line, hostfile or job file.
+# In these folders, most mistakes are in the user's command line, hostfile or job file.
 HINTED = ("launcher", "plan")
-# Names that keep their capital at the beginning of a sentence.
+# Names that keep their capital at the start of a sentence.
 NAMES = {"Flux", "Kubernetes", "Linux", "Open", "PBS", "Python", "Slurm", "Intel", "Hydra", "TLS", "DNS", "JSON"}
 WRONG = (
     (re.compile(r"(?<!\bthere )\b(?:is|are) no (?!longer\b)"), 'write "is not a" in the place of "is no"'),
@@ -31,7 +31,7 @@ WRONG = (
     (re.compile(r"\bTry: "), "give the hint to the function that writes \"Try:\""),
     (re.compile(r"(?<=[^.\s])\.$"), "no period at the end: \". Try:\" follows"),
 )
-# (file, text in it): why it may stay.
+# (file, text in it): why it is allowed.
 ALLOWED = {
     ("base/error.cc", "Try: "): "the one function that writes it",
     ("trainer/tokens/wordpiece_files.cc", ". Try: "): "notices, which are kept as whole lines",
@@ -91,14 +91,14 @@ def check(root, path):
     for call in CALL.finditer(blank):
         before = blank[:call.start()].rstrip()
         end = cpp.closing(blank, call.end() - 1)
-        # Not a declaration or a definition, whose name follows a type.
+        # Skip declarations and definitions, where a type precedes the name.
         if end is None or re.search(r"(?:\bError|\bvoid|explicit|std::string|[&*>])$", before):
             continue
         texts = [text[begin:stop] for begin, stop in arguments(blank, call.end(), end)]
         line = blank.count("\n", 0, call.start()) + 1
         for fault in faults(file, call[1], texts, call[1] + "()"):
             yield f"{file}:{line}: {fault}"
-    # Reasons are also returned as texts; what a call has was seen above.
+    # Reasons are also returned as texts; calls were checked above.
     for literal in LITERAL.finditer(text):
         if blank[literal.start()] != '"':
             continue  # in a comment

@@ -14,15 +14,15 @@ import sys
 
 FOLDERS = ("base", "plan", "wire", "agent", "launcher", "ring", "trainer")
 MOST_PAIRS = 20
-HEADERS = {"dtl_dtring_door": "ring/dtring.h"}  # a header that is a room of its own
-PARTS = {"dtl_toml": "base", "dtl_sha256": "base"}  # parts of a room that only some programs carry
+HEADERS = {"dtl_dtring_door": "ring/dtring.h"}  # a header that counts as a room
+PARTS = {"dtl_toml": "base", "dtl_sha256": "base"}  # parts of a room that only some programs link
 
 
 class Room:
     def __init__(self, public, private):
         self.public, self.private = public, private
-        self.parts = set()  # rooms of which it links a part
-        self.includes = {}  # room -> (a file that includes it, is it a header)
+        self.parts = set()  # rooms that it links in part
+        self.includes = {}  # room -> (a file that includes it, whether that is a header)
         self.stems = set()
 
 

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Shows that each rule script can fail: every bad tree below must be refused with the text beside
-# it, and its good twin must pass.
+# Shows that each rule script can fail: it must refuse every bad tree below with the text beside it, and
+# accept the good twin.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failures=0
 
-# A new, empty tree; $tree is its folder.
+# Makes a new, empty tree; $tree is its folder.
 new_tree() {
   tree=$(mktemp -d "$scratch/tree.XXXXXX")
   cp "$here/../../.clang-format" "$tree"
@@ -84,7 +84,7 @@ includes_case 1 '<zlib.h> has its home' launcher/agents/push.cc '<zlib.h>'
 includes_case 1 '<boost/asio.hpp> has its home' wire/frame.cc '<boost/asio.hpp>'
 includes_case 1 'plan must not include ring/dtring.h' plan/b.cc '  "ring/dtring.h"'
 
-# rooms_case STATUS TEXT FILE INCLUDE: a house of two rooms and a hall, and one more include.
+# rooms_case STATUS TEXT FILE INCLUDE: a tree of two rooms and a hall, and one more include.
 rooms_case() {
   new_tree
   put base/CMakeLists.txt 'dtl_room(base SOURCES text.cc)'
@@ -113,7 +113,7 @@ expect 1 'ring/engine links ring/links and includes nothing of it' rooms.py "$tr
 for i in $(seq 21); do put "ring/links/part$i.h" '#pragma once'; done
 expect 1 'ring/links has 22 pairs of files' rooms.py "$tree"
 
-# architecture_case STATUS TEXT: a plan of a house with one room, and whatever $drawn and $said are.
+# architecture_case STATUS TEXT: a drawing of one room, and the values of $drawn and $said.
 architecture_case() {
   new_tree
   put ring/links/link.cc 'void step();'
@@ -132,7 +132,7 @@ expect 0 kept size.sh "$tree"
 put base/longer.cc $(seq 401)
 expect 1 'base/longer.cc: 401 lines, at most 400' size.sh "$tree"
 
-# function_case STATUS TEXT FILE LINES: a function of so many lines, its head and its brace among them.
+# function_case STATUS TEXT FILE LINES: a function of this many lines, including head and braces.
 function_case() {
   new_tree
   case $3 in
@@ -159,7 +159,7 @@ new_tree
 put base/a.cc 'const T& table() {' '  static const T kTable = {' $(seq -f '{%g},' 99) '  };' '  return kTable;' '}'
 expect 0 kept functions.py "$tree"
 
-# used_case STATUS TEXT CALLS TESTS: Pen has paint() and draw(), free is mix(); what main and a test do.
+# used_case STATUS TEXT CALLS TESTS: Pen has paint() and draw(), mix() is free; main's and a test's calls.
 used_case() {
   new_tree
   put base/pen.h 'class Pen {' ' public:' '  void draw();' '  int paint() const { return mix(1); }' \
@@ -198,7 +198,7 @@ expect 0 kept format.sh "$tree"
 put base/b.cc 'int   main ( ) { }'
 expect 1 'base/b.cc:1: not as clang-format writes it' format.sh "$tree"
 
-# A program whose --help prints the given lines, and a page with the given lists of options.
+# A program whose --help prints the given lines, and a page with the given option lists.
 program() {
   local name=$1
   shift
@@ -250,7 +250,7 @@ new_tree
 program dttrain '  --demo  x'
 expect 1 'dttrain has no man page man/dttrain.1' man.sh "$tree/bin" "$tree"
 
-# A build folder whose only program is compiled from a line of C, with the flags given.
+# A build folder whose only program is a line of C, compiled with the given flags.
 build_case() { # SCRIPT STATUS TEXT PROGRAM FLAGS...
   new_tree
   mkdir -p "$tree/bin"
@@ -280,7 +280,7 @@ fi
 build_case symbol_versions.sh 0 kept dttrain -lm
 build_case symbol_versions.sh 1 'bin/dttrain: needs libz.so.1' dttrain -Wl,--no-as-needed -lm -lz
 build_case symbol_versions.sh 1 'dtguard: is not static, it needs libc.so.6' dtguard -lm
-# A library of the test's own has a symbol of a glibc to come.
+# A test library with a symbol of a future glibc.
 new_tree
 mkdir -p "$tree/bin"
 put libc.c 'int later(void) { return 0; }'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Source files stay under 400 lines: a longer one is two files.
+# Source files have at most 400 lines: split longer ones.
 #   size.sh [ROOT]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs and library run wherever there is a glibc of at least 2.34 (RHEL 9, Ubuntu 22.04, Debian
-# 12): they ask for no newer symbol, and for no library but the C library's own.
+# Programs and library run on glibc 2.34 or later (RHEL 9, Ubuntu 22.04, Debian 12): they need no
+# newer symbol, and only the C library's own libraries.
 #   symbol_versions.sh BUILD_FOLDER
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -17,7 +17,7 @@ import cpp
 PRODUCT = ("base", "plan", "wire", "ring", "agent", "launcher", "trainer")
 OTHERS = ("tests", "bench")
 
-# Function -> why it may be there without a caller.
+# Function -> why it may exist without a caller.
 EXCEPTIONS = {
     "topology_from": "machines of all kinds for the tests, read as this one is",
     "arc4random": "the C++ runtime calls it in place of glibc's",

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# In an allocation of Slurm dtlaunch runs on its nodes with its slots, its agents started by one srun and
-# no ssh; the same by `srun dtlaunch`; with what Slurm's variables of a step or a script would make srun
-# do left out, and nothing of the job's token to be seen by anybody.
+# In a Slurm allocation, dtlaunch runs on its nodes with its slots and starts its agents by one srun,
+# without ssh; `srun dtlaunch` does the same. Slurm's variables of a step or script do not change our
+# srun, and nobody can see the job's token.
 . "$(dirname "$0")/lib.sh"
-use_open_paths # a job of somebody who is not root
+use_open_paths # a job of a user who is not root
 need_slurm 3
 
 ranks='echo "rank $RANK of $WORLD_SIZE on $(uname -n), token ${DTL_TOKEN-none}, task ${SLURM_PROCID-none}"'
@@ -13,7 +13,7 @@ rank 2 of 4 on node2, token none, task none
 rank 3 of 4 on node2, token none, task none'
 seen() { sort "$work/out"; }
 
-# ---- salloc, from a host that is none of the allocation's
+# ---- salloc, from a host outside the allocation
 in_allocation -N2 -n4 -- "$bin/dtlaunch" -vv sh -c "$ranks"
 expect_status 0
 expect_equal "ranks in salloc" "$(seen)" "$two_by_two"
@@ -22,7 +22,7 @@ expect_no_err 'external-launcher'
 on login sh -c 'ls ~/.ssh/known_hosts.* 2>/dev/null' && fail "ssh was used"
 on login grep -q sshd: /run/sshd.log && fail "somebody has logged in"
 
-# ---- what it would do, and what it sees
+# ---- --dry-run, and --show-scheduler
 in_allocation -N2 -n4 -- "$bin/dtlaunch" --show-scheduler
 expect_out '^starter +srun: one step for all hosts'
 in_allocation -N2 -n4 -- "$bin/dtlaunch" --dry-run true
@@ -31,7 +31,7 @@ expect_err 'agents start by srun, in one step of job [0-9]+, on node1, node2$'
 in_allocation -N2 -n4 -- "$bin/dtlaunch" -launcher ssh --show-scheduler
 expect_out '^starter +ssh$'
 
-# ---- fewer ranks need fewer nodes; a host of the allocation by name; another is refused
+# ---- fewer ranks use fewer nodes; a host of the allocation by name; other hosts are refused
 in_allocation -N3 -n3 -- "$bin/dtlaunch" -hosts node3,node2 -ppn 1 sh -c "$ranks"
 expect_status 0
 expect_out '^rank 0 of 2 on node3,'
@@ -39,7 +39,7 @@ in_allocation -N2 -n4 -- "$bin/dtlaunch" -hosts node2,node3 true
 expect_status 64
 expect_err 'node3: not in the allocation: slurm has given this job node1, node2'
 
-# ---- a batch script whose environment would have srun do something else, and without --export
+# ---- a batch script whose environment would change what srun does, and without --export
 rm -f "$slurm_folder/done"
 submit -N2 -n4 -c1 --export=NONE -- "export SLURM_CPU_BIND=mask_cpu:0x1 SLURM_NTASKS_PER_NODE=2 SLURM_LABELIO=1 \
   SLURM_STDERRMODE=/nowhere/at/all SLURM_EXACT=1" \
@@ -49,7 +49,7 @@ expect_equal "status of the script" "$status" 0
 expect_out '^status 0$'
 expect_equal "ranks in sbatch" "$(grep ^rank "$work/out" | sort)" "$two_by_two"
 
-# ---- each element of an array is a job of its own
+# ---- each element of an array is its own job
 submit --array=0-1 -N1 -n2 -- "'$bin/dtlaunch' --show-scheduler | grep -E '^role|array'" \
   "'$bin/dtlaunch' sh -c 'echo \"element \$SLURM_ARRAY_TASK_ID: rank \$RANK of \$WORLD_SIZE, task \${SLURM_PROCID-none}\"'"
 wait_for 30 "both elements to end; $(cat "$work/err")" no_jobs
@@ -60,14 +60,14 @@ element 1: rank 1 of 2, task none"
 expect_count 2 '^role +launcher:' "$work/out"
 expect_count 2 'a task of an array of jobs' "$work/out"
 
-# ---- an interactive step, which says that it is a task of a step: the whole allocation is the job's
+# ---- an interactive step reports a task of a step: the job has the whole allocation
 in_allocation -N2 -n4 -- srun --interactive --preserve-env --mpi=none sh -c \
   "echo \"step \$SLURM_STEP_ID, task \$SLURM_PROCID\"; exec '$bin/dtlaunch' sh -c '$ranks'"
 expect_status 0
 expect_out '^step 4294967290, task 0$'
 expect_equal "ranks in an interactive step" "$(seen | grep ^rank)" "$two_by_two"
 
-# ---- a rank's status, where srun alone would say another; an error of srun's is shown
+# ---- a rank's status, where srun alone reports another; srun's errors are shown
 in_allocation -N2 -n4 -- "$bin/dtlaunch" sh -c '[ $RANK != 2 ] || exit 3; sleep 60'
 expect_status 3
 expect_err 'rank 2 on node2'
@@ -90,7 +90,7 @@ in_allocation -N2 -n4 -- srun -n2 --ntasks-per-node=1 "$bin/dtlaunch" -launcher 
 [ "$status" != 0 ] || fail "-launcher ssh in every node's dtlaunch"
 expect_err 'srun has started dtlaunch on every node'
 
-# ---- a job of somebody who is not root; whose the token's file has to be
+# ---- a job of a user who is not root, who must own the token's file
 for host in login "${hosts[@]}"; do
   on "$host" sh -c 'echo "ann:x:12345:12345::/run/ann:/bin/sh" >>/etc/passwd; echo "ann:x:12345:" >>/etc/group
     mkdir -p /run/ann && chown 12345:12345 /run/ann' || fail "no user on $host"
@@ -117,7 +117,7 @@ expect_status 65
 expect_err 'ann/token: this token belongs to another user \(54321\)'
 as_user=()
 
-# ---- newer Slurms are told that a launcher starts; the rest of the line is the same
+# ---- newer Slurms have an option for launchers; the rest of the line is the same
 mkdir "$slurm_folder/newer"
 cat >"$slurm_folder/newer/srun" <<NEWER
 #!/bin/bash
@@ -131,7 +131,7 @@ in_allocation -N2 -n2 -- env PATH="$slurm_folder/newer:$PATH" "$bin/dtlaunch" sh
 expect_status 0
 expect_equal "its first word" "$(head -n 1 "$slurm_folder/newer/words")" --external-launcher
 
-# ---- while it runs: its step, no port, no token in any command line; two at once
+# ---- while it runs: its step, no port, and no token in any command line; two jobs at once
 in_allocation -N2 -n2 --oversubscribe -- sh -c "'$bin/dtlaunch' sleep 5 & sleep 2; squeue -h -s -o '%i %j'
   ss -H -ltnp | grep dtlaunch | grep -v '"salloc"'; '$bin/dtlaunch' echo second; wait"
 expect_status 0
@@ -139,7 +139,7 @@ expect_count 1 '[0-9]+\.0 dtlaunch$' "$work/out"
 expect_count 0 'LISTEN' "$work/out"
 expect_count 2 '^second$' "$work/out"
 
-# ---- what cannot be
+# ---- what is refused
 in_allocation -N1 : -N1 -- "$bin/dtlaunch" true
 expect_status 64
 expect_err 'this is a heterogeneous job'
@@ -150,7 +150,7 @@ launch -launcher srun true
 expect_status 64
 expect_err '^dtlaunch: -launcher srun: this is not a job of Slurm that has hosts'
 
-# ---- a node fewer: spare ones of the allocation take its place
+# ---- a node is lost: spare nodes of the allocation replace it
 in_allocation -N3 -n3 -- "$bin/dtlaunch" -np 2 -ppn 1 --max-restarts 1 --spares 1 bash -c \
   'echo "start $TORCHELASTIC_RESTART_COUNT of rank $RANK on $(uname -n)"
    if [ "$TORCHELASTIC_RESTART_COUNT" = 0 ] && [ "$RANK" = 1 ]; then pkill -KILL -x "dtlaunch|dtagent"; fi; sleep 1'

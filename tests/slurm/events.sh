@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What Slurm does to a job, and what is lost of it: scancel, a limit with a warning, requeue, a node that
-# is gone, and kill -9 of dtlaunch and of every srun at once. Ranks end in order where they can, nothing
-# is left, and the status says what it was.
+# Slurm's events in a job: scancel, a limit with a warning, requeue, a lost node, and kill -9 of dtlaunch
+# and of every srun at once. Ranks end in order if they can, nothing is left, and the status tells the
+# cause.
 . "$(dirname "$0")/lib.sh"
 limit=60
 need_slurm 3
 
-# A rank that saves when it is told to end, with a family that nobody else ends.
+# A rank that saves when told to end, with a family that nobody else ends.
 cat >"$slurm_folder/rank" <<RANK
 #!/bin/bash
 trap 'date +%s%N >"$slurm_folder/told.\$RANK"; sleep 0.3; echo saved >"$slurm_folder/saved.\$RANK"; exit 0' TERM
@@ -32,13 +32,13 @@ wait_for 20 "two ranks; $(cat "$work/err")" have_started 2
 slurm scancel "$job_number"
 end_of_job 15
 expect_equal "ranks that saved after scancel" "$(saved)" 2
-# Slurm takes a second or so to tell anybody; from then on it is ours.
+# Slurm takes about a second to signal all; the rest of the time is ours.
 apart=$((($(cat "$slurm_folder/told.0") - $(cat "$slurm_folder/told.1")) / 1000000))
 [ ${apart#-} -lt 1000 ] || fail "ranks were told ${apart#-} ms apart"
 expect_nothing_left 4
 expect_nodes_empty 8
 
-# ---- scancel of a job whose every rank Slurm has started
+# ---- scancel of a job whose ranks Slurm started
 fresh
 (umask 077 && head -c 32 /dev/urandom | base64 >"$slurm_folder/token")
 submit -N2 -n4 -- "export DTL_TOKEN_FILE='$slurm_folder/token'" "exec srun --mpi=none bash -c 'trap : TERM
@@ -52,7 +52,7 @@ expect_no_err 'going on|goes on'
 expect_nothing_left 4
 expect_nodes_empty 8
 
-# ---- SIGUSR1 ahead of the time limit, to the batch process alone
+# ---- SIGUSR1 before the time limit, only to the batch process
 fresh
 submit -N2 -n2 --signal=B:USR1@30 -- "exec '$bin/dtlaunch' '$slurm_folder/rank'"
 wait_for 20 "two ranks; $(cat "$work/err")" have_started 2
@@ -75,7 +75,7 @@ end_of_job 20
 expect_equal "status after the requeue" "$status" 0
 expect_count 2 '^again 1$' "$work/out"
 
-# ---- a node is gone
+# ---- a node is lost
 fresh
 submit -N3 -n3 --no-kill -- "'$bin/dtlaunch' '$slurm_folder/rank'; echo \"status \$?\""
 wait_for 20 "three ranks; $(cat "$work/err")" have_started 3
@@ -93,12 +93,12 @@ expect_equal "ranks that saved after a node was lost" "$(saved)" 2
 slurm scancel "$job_number"
 hosts=(node1 node2)
 expect_nothing_left 5
-# Slurm would wait for the lost node until it gives that up by itself.
+# Slurm would wait until it gives up the lost node.
 slurm scontrol update NodeName=node3 State=DOWN Reason=gone
 end_of_job 30
 
-# ---- kill -9 of dtlaunch and every srun. A second process of srun's has Slurm kill the step once the
-# first is gone, and might be quicker than its own end: it is stopped before.
+# ---- kill -9 of dtlaunch and every srun. srun's second process makes Slurm kill the step when the first
+# is gone. It might do that before it is killed itself, so stop it first.
 fresh
 submit -N2 -n2 -w 'node[1-2]' -- "'$bin/dtlaunch' '$slurm_folder/rank' & wait; sleep 60"
 wait_for 20 "two ranks; $(cat "$work/err")" have_started 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The worked example of dtlaunch-slurm(7) works as it is written: its batch script, and each command; and so
-# does README's Slurm job.
+# The example of dtlaunch-slurm(7) works to the letter: its batch script and each command. So does README's
+# Slurm job.
 . "$(dirname "$0")/lib.sh"
 limit=100
 need_program dttrain

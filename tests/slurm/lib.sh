@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # A real Slurm on the hosts of tests/cluster: Debian's slurmctld and munged on the host "login", a slurmd
-# on each of node1 ... nodeN. Beside tests/e2e/lib.sh, which this file reads first. What need_slurm
-# starts ends with the cluster.
+# on each of node1 ... nodeN. This file sources tests/e2e/lib.sh first. What need_slurm starts ends with
+# the cluster.
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
 
 slurm_folder='' # configuration, keys, logs and the job's files: $work/slurm
 
-# need_slurm N [LINE of slurm.conf...]. slurm_cgroups=yes before it: steps in cgroups (v1) of their own.
+# need_slurm N [LINE of slurm.conf...]. Set slurm_cgroups=yes before it to run steps in cgroups (v1).
 need_slurm() {
   local count=$1 program missing=()
   shift
@@ -17,7 +17,7 @@ need_slurm() {
   if [ "${slurm_cgroups:-no}" = yes ] && ! [ -w /sys/fs/cgroup/freezer/tasks ]; then
     skip "there are no control groups of version 1 that can be written here"
   fi
-  # What this shell has been given by a Slurm of its own means nothing there.
+  # Remove the variables of a Slurm job around this shell.
   local variable
   for variable in "${!SLURM_@}" "${!SBATCH_@}" "${!SALLOC_@}"; do unset "$variable"; done
   need_cluster "$count" --login
@@ -59,7 +59,7 @@ write_slurm_conf() { # N [LINE...]
     ConstrainRAMSpace=yes >"$slurm_folder/cgroup.conf"
 }
 
-# One for all hosts: its socket is in a folder that all of them see.
+# One for all hosts, whose socket is in a folder that all of them see.
 start_munge() {
   mungekey --create --keyfile="$slurm_folder/munge/key" 2>"$slurm_folder/log/start" ||
     fail "mungekey: $(cat "$slurm_folder/log/start")"
@@ -88,10 +88,10 @@ nodes_are_idle() { [ "$(on login sinfo -h -N -t idle -o %N 2>/dev/null | sort -u
 
 slurm() { on login "$@"; } # a command of Slurm: slurm squeue -h
 
-# ---- jobs; scripts and what they write lie in $slurm_folder, which all hosts see
+# ---- jobs; $slurm_folder, which all hosts see, has their scripts and output
 
-as_user=() # what makes somebody else of root, for in_allocation
-# in_allocation OPTIONS of salloc -- COMMAND...: as run() in tests/e2e/lib.sh, from the host login.
+as_user=() # a command that changes from root to another user, for in_allocation
+# in_allocation OPTIONS of salloc -- COMMAND...: like run() of tests/e2e/lib.sh, on the host login.
 in_allocation() {
   local options=()
   while [ "$1" != -- ]; do options+=("$1"); shift; done
@@ -99,8 +99,8 @@ in_allocation() {
   run "$cluster" exec login "${as_user[@]}" salloc -Q "${options[@]}" "$@"
 }
 
-# submit OPTIONS of sbatch -- LINE...: a batch script of these lines; its number in $job_number. What it
-# prints is in $work/out and $work/err.
+# submit OPTIONS of sbatch -- LINE...: submits a batch script of these lines. Sets $job_number; its
+# output goes to $work/out and $work/err.
 submit() {
   local options=()
   while [ "$1" != -- ]; do options+=("$1"); shift; done
@@ -117,7 +117,7 @@ job_has_ended() { [[ $(job_fact JobState) =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOU
 no_jobs() { [ -z "$(slurm squeue -h)" ]; }
 job_runs() { [ "$(job_fact JobState)" = RUNNING ]; }
 
-# end_of_job SECONDS: waits; its exit status in $status, "0" or "0:15" for a signal.
+# end_of_job SECONDS: waits, and sets $status to its exit status, "0" or "0:15" for a signal.
 end_of_job() {
   wait_for "$1" "job $job_number to end; it is $(job_fact JobState)" job_has_ended
   status=$(job_fact ExitCode)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# On 16 nodes a job starts and ends in a time of the order of what a step of srun takes, where all nodes
-# share one machine's cores.
+# On 16 nodes, all on one machine's cores, a job starts and ends in a time comparable with that of a
+# step of srun.
 . "$(dirname "$0")/lib.sh"
 need_slurm 16
 
@@ -9,7 +9,7 @@ expect_status 0
 expect_equal "ranks on 16 nodes" "$(sort -n "$work/out")" "$(for rank in {0..15}; do echo "$rank of 16 on node$((rank + 1))"; done)"
 expect_no_err .
 
-# The shortest of a few runs of each, one after the other: what else the machine does lengthens either.
+# The shortest of a few alternating runs: other load on the machine can only lengthen them.
 cat >"$slurm_folder/race" <<'RACE'
 best() { [ -n "$1" ] && [ "$1" -lt "$2" ] && echo "$1" || echo "$2"; }
 took() { local begin=${EPOCHREALTIME/./}; "$@" || exit; echo $(((${EPOCHREALTIME/./} - begin) / 1000)); }

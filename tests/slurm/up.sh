@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# `dtlaunch up` in a job of Slurm keeps an agent on each of its nodes, in one step: what is launched there
-# afterwards needs no srun and makes the same promises; several jobs at once, faults and scancel included.
-# Nothing outlives `dtlaunch down`, the script, or the allocation.
+# `dtlaunch up` in a Slurm job keeps an agent on each node, in one step. Later launches need no srun and keep
+# the same promises; includes several jobs at once, faults and scancel. Nothing outlives `dtlaunch down`, the
+# script, or the allocation.
 . "$(dirname "$0")/lib.sh"
 need_slurm 3
 d=$bin/dtlaunch
 
-# in_script OPTIONS of sbatch -- LINE...: as submit(), and waits; what the lines print on either is in $work.
+# in_script OPTIONS of sbatch -- LINE...: submit(), then wait; $work has the lines' output.
 in_script() {
   submit "$@"
   end_of_job 60
@@ -14,7 +14,7 @@ in_script() {
 steps='squeue -h -s -o %i | grep -Ev "batch|extern|interactive"'
 until_no_steps="for i in \$(seq 200); do [ -n \"\$($steps)\" ] || break; sleep 0.1; done"
 
-# ---- one step, whatever is launched; ranks have the environment of their launch, not that of up
+# ---- one step for all launches; ranks have the environment of their launch, not of `up`
 in_script -N2 -n4 -- "'$d' up || exit" "'$d' up --list" 'export SINCE=later' \
   "for i in 1 2 3; do '$d' sh -c 'echo \"\$RANK of \$WORLD_SIZE on \$(uname -n), \$SINCE\" >&2'; done" \
   "'$d' -v -hosts node2 -np 1 sh -c 'exit 3'; echo \"status \$?\"" \
@@ -41,7 +41,7 @@ expect_out '^list 1$'
 expect_err 'no connection is kept\. Try: dtlaunch up$'
 expect_nodes_empty 8
 
-# ---- two jobs at once: the second one has a step of its own, and each its own failure
+# ---- two jobs at once: the second has its own step, and each its own failure
 in_script -N2 -n4 -- "'$d' up" \
   "'$d' -np 2 -ppn 1 sh -c 'sleep 2; exit 4' & first=\$!; sleep 0.5" \
   "'$d' -np 2 -ppn 1 sh -c 'seq 20000'" "echo \"second \$?, steps: \$($steps | xargs)\" >&2" \
@@ -53,7 +53,7 @@ expect_err '^first 4$'
 expect_err "^third 0, steps: $job_number\.0( |$)"
 expect_nodes_empty 8
 
-# ---- kill -9 of an agent ends its job; the next one has a new agent. The same for the launcher.
+# ---- kill -9 of an agent ends its job, and the next job gets a new agent. The same for the launcher.
 : >"$record"
 submit -N2 -n2 -- "'$d' up" "'$d' '$e2e/record_family' '$record'; echo \"status \$?\"" \
   "'$d' -v true; echo \"status \$?, steps: \$($steps | xargs)\"" \
@@ -71,10 +71,10 @@ end_of_job 30
 expect_nothing_left 5
 expect_count 2 "^status 0, steps: $job_number\.[0-9]( $job_number\.[0-9])?$" "$work/out"
 expect_out '^status 137$'
-expect_out '^took [0-4] s$' # a new agent is on its way, and no second one is asked for
+expect_out '^took [0-4] s$' # a new agent is starting, and no second one is requested
 expect_nodes_empty 8
 
-# ---- scancel: the job that runs is told, and saves
+# ---- scancel: the running job is told, and saves
 rm -f "$slurm_folder"/saved.*
 : >"$record"
 cat >"$slurm_folder/rank" <<RANK
@@ -105,7 +105,7 @@ in_allocation -N2 -n2 -- sh -c "'$d' up --idle 0.0004 && $until_no_steps; $steps
 expect_out '^none$'
 expect_nodes_empty 10
 
-# ---- srun is killed, and Slurm its step with it: the job ends and says so
+# ---- srun is killed, and Slurm kills its step: the job ends and reports it
 : >"$record"
 submit -N2 -n2 -- "'$d' up" "'$d' '$e2e/record_family' '$record'; echo \"status \$?\"" "'$d' up --list; echo \"list \$?\""
 wait_for 20 "two families; $(cat "$work/err")" has_recorded 8
@@ -116,7 +116,7 @@ expect_out '^list 1$'
 expect_nothing_left 5
 expect_nodes_empty 8
 
-# ---- what is refused or answered with a line
+# ---- what is refused, or answered with a notice
 in_allocation -N2 -n2 -- "$d" up --accept-new-host-keys
 expect_status 64
 expect_err 'does not log in to the nodes of job [0-9]+'

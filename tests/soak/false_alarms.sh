@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# A bad time is no failure: three hosts that lose packets, whose cores have 32 busy processes each
-# and of which one is cut off for 4 s in every minute, train on without a restart and without an end.
+# Bad conditions are not failures: three hosts that lose packets, with 32 busy processes per core,
+# one of them cut off for 4 s per minute, train without a restart and without ending.
 # usage: false_alarms.sh [--seconds N] [--seed S] [--loss PERCENT] [--busy PER_CORE] [--blip SECONDS]
 #   [--every SECONDS] [--reconnect SECONDS] [--shares CPU_SHARES]
-#   20 s, seed 1, 5 %, 32, 4, 60 and 30 s unless said; a blip comes at a random time of each minute.
+#   Defaults: 20 s, seed 1, 5 %, 32, 4, 60 and 30 s; a blip comes at a random time of each minute.
 # The hosts and the busy processes share one cgroup, so that the rest of the machine stays usable:
-# the job competes with them alone, on the share of the CPUs that this group gets (cpu.shares, 1024).
-# Without a cgroup for CPUs they compete with everybody.
+# the job competes only with them for the group's share of the CPUs (cpu.shares, 1024). Without a CPU
+# cgroup they compete with everybody.
 . "$(dirname "$0")/../e2e/lib.sh"
 
 seconds=20 seed=1 loss=5 busy=32 blip=4 every=60 reconnect=30 shares=1024
@@ -28,7 +28,7 @@ RANDOM=$seed
 need_program dttrain
 command -v nft >/dev/null || skip "no nft to lose packets with: apt-get install nftables"
 
-# ---- the cgroup: everything that is started while this script is in it stays there
+# ---- the cgroup: all processes started while this script is in it stay there
 
 group=''
 if mkdir "/sys/fs/cgroup/cpu/dtl-soak.$$" 2>/dev/null; then # version 1
@@ -60,7 +60,7 @@ for host in "${hosts[@]}"; do
   on "$host" nft -f "$work/rules" 2>"$work/err" || skip "this kernel drops no packets: $(head -n 1 "$work/err")"
 done
 
-# ---- the job, and then the bad time
+# ---- the job, then the bad conditions
 
 "$e2e/make_sentences" 2000 1 >"$work/train.tsv"
 "$bin/dttrain" init --train_file "$work/train.tsv" --vocab_size 200 --hidden_size 64 --num_hidden_layers 1 \
@@ -81,10 +81,10 @@ for ((i = busy * $(nproc); i > 0; i--)); do
   busy_pids+=($!)
   disown $!
 done
-outside # what looks and cuts is in time
+outside # so that the checks and cuts are on time
 began=$(now_ms) before=$(steps) blips=0
 running() { kill -0 "$job" 2>/dev/null; }
-until_second() { # SECOND of the bad time; false when the job ends before it
+until_second() { # SECOND of the bad conditions; false if the job ends before
   while [ $(($(now_ms) - began)) -lt $(($1 * 1000)) ]; do
     running || return 1
     sleep 0.2

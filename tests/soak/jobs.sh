@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Job after job through one agent service and one kept connection of dtlaunch up: what these processes
-# and their hosts hold, memory, descriptors, threads, sockets, files, cgroups and other processes, is
-# the same after N jobs as after the first tenth of them.
-# usage: jobs.sh [--jobs N] [--seed S]      24 and 1 unless said
-# Of every six jobs one fails, one is ended by ^C, one floods its output and one loses its launcher by
-# kill -9; the seed says in which order.
+# Many jobs through one agent service and one kept connection of dtlaunch up: memory, descriptors, threads,
+# sockets, files, cgroups and processes of these programs and their hosts are the same after N jobs as after
+# the first tenth of them.
+# usage: jobs.sh [--jobs N] [--seed S]      defaults: 24 and 1
+# Of every six jobs, one fails, one is ended by ^C, one floods its output and one loses its launcher by kill
+# -9. The seed decides the order.
 . "$(dirname "$0")/../e2e/lib.sh"
 
 jobs=24 seed=1
@@ -20,9 +20,9 @@ done
 RANDOM=$seed
 need_cluster 3
 
-# node1 launches, over the service of its own machine and over the connection that up keeps to node2
-# and to the service of node3.
-serve() { # HOST: its service, whose exec is remembered
+# node1 launches through its own service, over the connection that `up` keeps to node2, and to node3's
+# service.
+serve() { # HOST: starts its service, whose exec is recorded
   on "$1" "$bin/dtagent" --service --allow-root >"$work/service.$1" 2>&1 &
   services+=($!)
 }
@@ -54,7 +54,7 @@ begin() { # a job that waits for its end
   exit 1
 }
 for ((i = $1; i <= $2; i++)); do
-  # The first twelve are of each kind.
+  # The first twelve cover each kind twice.
   kind=${kinds[i > 12 ? RANDOM % 6 : i % 6]} status=0
   case $kind in
     plain) job true || status=$?; expect $kind $status 0 ;;
@@ -70,7 +70,7 @@ go_on() { # FROM TO
     fail "a job went wrong"
 }
 
-# What there is at rest. "NAME VALUE" in each line; of memory the private part, in KiB.
+# Resources at rest: lines "NAME VALUE"; for memory the private part, in KiB.
 held() {
   local host pid name of
   for host in "${hosts[@]}"; do
@@ -84,16 +84,16 @@ held() {
     done < <(of_host "$host")
     echo "$host.processes $(of_host "$host" | wc -l)"
     echo "$host.sockets $(on "$host" sh -c 'cat /proc/net/tcp /proc/net/tcp6 /proc/net/unix' |
-      grep -vc ' 06 00000000:')" # but TIME_WAIT
+      grep -vc ' 06 00000000:')" # without TIME_WAIT
     echo "$host.files $(on "$host" find /tmp /run /dev/shm -xdev | wc -l)"
   done
   echo "cgroups $(for host in "${hosts[@]}"; do of_host "$host"; done | sed 's|.*|/proc/&/cgroup|' |
     xargs cat | cut -d : -f 3 | sort -u | wc -l)"
 }
-of_host() { # pids on the machine of what runs there of ours
+of_host() { # pids, on the machine, of our processes on a host
   "$cluster" ps "$1" | awk 'NR > 1 && $2 != 1 && !/ sshd: .*\[listener\]/ { print $3 }'
 }
-# up keeps two agents of a host at most that wait for jobs: jobs at the same time make them two.
+# up keeps at most two agents per host that wait for jobs: parallel jobs make two.
 idle_agents() { for host in "${hosts[@]}"; do "$cluster" ps "$host" | grep -c 'dtagent --idle$'; done | paste -sd ' '; }
 even_out() {
   local pids=() k
@@ -119,7 +119,7 @@ at_rest() {
   for ((k = 0; k < 200; k++)); do ! settled || break; sleep 0.2; done
   settled || fail "more than the $idle processes that there were: $("$cluster" ps)"
 }
-# The least of several looks, jobs between them: what the allocator keeps of a flood it gives back later.
+# The minimum of several looks, with jobs between them: the allocator returns a flood's memory late.
 look() { # after JOBS
   local turn
   at_rest
@@ -137,12 +137,12 @@ before=$(logins)
 go_on $((first + 1)) "$jobs"
 after=$(logins)
 look "$jobs"
-# A launch that gets no waiting agent soon enough logs in by itself: on a machine that is busy, now and then.
+# On a busy machine, a launch that gets no waiting agent in time may log in by itself.
 extra=$((${after% *} - ${before% *} + ${after#* } - ${before#* }))
 [ "$extra" -le $((jobs / 100)) ] || fail "$extra logins beside the kept connections: $before, then $after"
 
-# Memory may differ by 512 KiB, whatever the number of jobs: pages that the allocator touches later.
-# 1 KiB a job would be twice that after 1,000. All else may not grow at all.
+# Memory may differ by 512 KiB for any number of jobs, since the allocator touches pages late: 1 KiB per job
+# would be twice that after 1,000. Everything else must not grow.
 join "$work/held.$first" "$work/held.$jobs" | awk '
   { all++; slack = $1 ~ /\.memory$/ ? 512 : 0; if ($3 - $2 > worst && slack) { worst = $3 - $2; who = $1 } }
   $3 - $2 > slack { print "grows: " $1 ": " $2 " -> " $3; bad = 1 }

@@ -23,7 +23,7 @@ WHAT = {"release": "tests of the release build", "asan": "unit tests under ASan 
 SHOWN_LINES, LONGEST_LINE, SLOWEST = 12, 200, 10
 UNSTEADY_ALLOWED = 1
 
-# What no second try excuses: sanitizers' reports, a test's own crash, and one of dtlaunch under a script.
+# Never excused by a passing retry: sanitizer reports, and crashes of a test or of dtlaunch in a script.
 CRASH = re.compile(r"^.*(?:ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|\bruntime error: "
                    r"|^watch_test: ended by signal|exit status 13[4569], not ).*$", re.M)
 
@@ -48,7 +48,7 @@ class Case:
         if self.skipped and not re.match(r"SKIP_|Disabled|$", message):
             self.failed, self.skipped = True, False  # ctest could not start it
             self.output += message
-        # A share of a GoogleTest program: how many tests it has, and which of them it left out.
+        # A share of a GoogleTest program: how many tests it has, and which it skipped.
         ran = re.search(r"^\[=+\] (\d+) tests? from .* ran\.", self.output, re.M)
         self.tests = int(ran[1]) if ran else 1
         self.skips = [] if self.skipped else re.findall(r"\n([^\n]+)\n+\[  SKIPPED \] (\S+) \(", self.output)

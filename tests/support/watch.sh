@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# watch_test, which runs every test: few variables, a limit that names what hangs, nothing left behind.
+# watch_test, which runs every test: few variables, a time limit that names hangs, nothing left behind.
 #   watch.sh WATCH_TEST
 set -uo pipefail
 watch=$1
@@ -11,7 +11,7 @@ fail() {
   sed 's/^/    /' "$work/out"
   exit 1
 }
-run() { # STATUS WORDS of watch_test...
+run() { # STATUS ARGUMENTS of watch_test...
   local wanted=$1 status=0
   shift
   "$watch" "$@" >"$work/out" 2>&1 </dev/null || status=$?
@@ -53,7 +53,7 @@ for words in '--limit' '--limit x true' '--limit 0 true' '--limit 5' '--limit 5 
   says '^usage: '
 done
 
-# ---- a daemon that outlives its test is named and ended, and fails it
+# ---- a daemon that outlives its test is named and killed, and fails the test
 # shellcheck disable=SC2016
 daemon='setsid sh -c "echo \$\$ >$1/daemon; exec sleep 1000" >/dev/null 2>&1 & until [ -s "$1/daemon" ]; do sleep 0.01; done'
 run 5 --limit 20 -- sh -c "$daemon; exit 5" sh "$work"
@@ -65,16 +65,16 @@ says '^watch_test: left behind'
 says ': sleep 1000'
 gone "$work/daemon"
 
-# ---- what hangs is named with its stacks, and ended with its daemon
+# ---- hanging processes are named with their stacks, and killed with their daemons
 rm "$work/daemon"
 run 124 --limit 1 -- sh -c "$daemon; cat /dev/zero >/dev/null & sleep 999" sh "$work"
 says '^watch_test: hung: still running after 1 s; its [0-9]+ processes:$'
 says 'child of [0-9]+, .*: sleep 1000'
 says '^watch_test: stacks of [0-9]+: cat /dev/zero'
-says '^#0 |^  thread [0-9]+ in '  # by gdb; without it from /proc
+says '^#0 |^  thread [0-9]+ in '  # from gdb, or from /proc without gdb
 gone "$work/daemon"
 
-# ---- whoever ends it, ends the test
+# ---- a signal that ends watch_test ends the test
 rm "$work/daemon"
 "$watch" --limit 60 -- sh -c "$daemon; sleep 998" sh "$work" >"$work/out" 2>&1 &
 watcher=$!

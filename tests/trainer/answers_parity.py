@@ -35,7 +35,7 @@ def write_squad(path, count, seed):
     for number in range(count):
         words = [source.choice(WORDS) for _ in range(source.randint(4, 55))]
         key = words[source.randrange(len(words) - 1)]
-        at = words.index(key)  # the first of them, which is never the last word
+        at = words.index(key)  # the first occurrence, which is never the last word
         context = " ".join(words)
         answer = {"text": words[at + 1], "answer_start": len(" ".join(words[:at + 1])) + 1}
         possible = source.random() < 0.8
@@ -184,7 +184,7 @@ def check(program, kind, folder):
     expect("first loss", abs(found[0] - expected[0]), 1e-6)
     expect(f"losses of {STEPS} steps", max(abs(a - b) for a, b in zip(found, expected)), 1e-4)
 
-    answers, _ = answers_of(case, output)  # from_pretrained loads it
+    answers, _ = answers_of(case, output)  # from_pretrained can load it
     given = read(output, "eval_predictions.json")
     assert set(given) == set(answers)
     expect("answers that differ", sum(given[k] != answers[k] for k in answers), 0)

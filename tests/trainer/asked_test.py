@@ -78,7 +78,7 @@ def on_request_of_one_rank():
         writer.wait_until("they go on", lambda: writer.said().count("\nstep ") > shown + 20)
         check(writer.said().count("received a signal") == 1 and len(whole_checkpoints("agreed")) == 1,
               "it is one checkpoint", writer.said(), whole_checkpoints("agreed"))
-        time.sleep(1.1)  # within a second it would be the same request
+        time.sleep(1.1)  # within a second it counts as the same request
         other.process.send_signal(signal.SIGUSR2)
         writer.wait_until("they write another one", lambda: len(whole_checkpoints("agreed")) == 2)
         check(other.process.poll() is None and writer.process.poll() is None, "both go on")

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-TIME_LIMIT = 60  # seconds of a run that is refused; one that waits for a pipe never ends
+TIME_LIMIT = 60  # seconds for a refused run; one that waits for a pipe never ends
 TRAIN = "label\ttext\n" + "a\tgood and kind\nb\tbad and rude\n" * 8
 SQUAD = {"data": [{"paragraphs": [{"context": "one two", "qas": [
     {"id": "1", "question": "which?", "answers": [{"text": "two", "answer_start": 4}]}]}]}]}
@@ -65,7 +65,7 @@ def put_pipe(path):
 
 
 def put_socket(path):
-    # A short name: that of a socket may have 107 bytes.
+    # A short name: a socket's path may have 107 bytes.
     place = os.getcwd()
     os.chdir(path.parent)
     with socket.socket(socket.AF_UNIX) as made:
@@ -131,7 +131,7 @@ def check_weights(bench):
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text
                                                + start[8 + size:])
     bench.expect("whole numbers", bench.evaluate(folder), 65, WORD, "whole, of type I32", "Try: ")
-    huge = bytearray(start)  # finite, but sums of them are not, in whatever order
+    huge = bytearray(start)  # finite, but all sums of them overflow
     for name, tensor in header.items():
         if name.endswith(("pooler.dense.bias", "classifier.weight")):
             first, last = (8 + size + at for at in tensor["data_offsets"])
@@ -196,7 +196,7 @@ def follow(bench, text, made):
     return folder / made
 
 
-# Tables in other forms than ours: the message has the command that rewrites them.
+# Tables in other layouts: the message has the command that rewrites them.
 TABLES = {
     "semicolons.csv": "\ufeff\"text\";\"label\"\n\"good; and kind\";a\nbad;b\n",
     "tabs.csv": "text\tlabel\ngood, and kind\ta\nbad\tb\n",

@@ -9,7 +9,7 @@ import tempfile
 import time
 
 PROGRAMS = ("chromium-headless-shell", "chromium")
-DEADLINE = 60  # seconds that one answer may take; the first one includes the start
+DEADLINE = 60  # seconds per answer; the first one includes the start
 
 
 def find_browser():
@@ -24,7 +24,7 @@ class Browser:
         self.home = tempfile.TemporaryDirectory()
         environment = dict(os.environ, HOME=self.home.name, XDG_CONFIG_HOME=self.home.name,
                            XDG_CACHE_HOME=self.home.name)
-        # The protocol is on descriptors 3 and 4. The page is ours, and root has no sandbox.
+        # The protocol uses descriptors 3 and 4. No sandbox: root has none, and the page is ours.
         self.process = subprocess.Popen(
             ["sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null 2>/dev/null', "sh", program,
              "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
@@ -41,7 +41,7 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        self.process.stdin.close()  # it ends when its pipe does
+        self.process.stdin.close()  # it ends with its pipe
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:

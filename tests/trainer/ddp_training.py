@@ -30,7 +30,7 @@ def train(case, model, steps):
     losses = []
     for step in range(steps):
         rows = case.rows_of_step(step, parity.BATCH * world)
-        # The mean of the ranks' means is that of all rows where the shares are equal.
+        # The mean of the ranks' means is the mean of all rows only if the shares are equal.
         assert len(rows) % world == 0, (step, len(rows))
         optimizer.zero_grad()
         loss = model(**case.batch(rows[rank::world])).loss

@@ -68,7 +68,7 @@ X = flags(COUNT, "<x>", lstrip=True)
 FOO = flags(COUNT + 1, "[foo]", normalized=False, special=True)
 LEFT = {"direction": "Left", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
 
-# name -> files of the folder; vocab: vocab.txt, or none of it. "says": words of our log; quiet: it is empty.
+# name -> files of the folder; vocab: vocab.txt, or None. "says": words in our log; quiet: no log.
 CASES = {
     "plain": {},
     "added_tokens.json": {"added_tokens": {"<x>": COUNT, "[foo]": COUNT + 1}},
@@ -225,7 +225,7 @@ def check_case(program, root, name, case):
         wrong += 1
     saved = root / (name + ", saved")
     saved.mkdir()
-    # What another run left there must not count.
+    # Files of another run must not count.
     (saved / "added_tokens.json").write_text('{"old": 99}', encoding="utf-8")
     (saved / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
     subprocess.run([program, folder, "save", saved], check=True, stderr=subprocess.DEVNULL)

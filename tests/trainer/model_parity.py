@@ -37,7 +37,7 @@ def make_model(kind, size, activation, head, folder):
     task = "QuestionAnswering" if head.startswith("answers") else "SequenceClassification"
     torch.manual_seed(7)
     model = getattr(transformers, f"{kind}For{task}")(config_of(kind, size, activation, head))
-    with torch.no_grad():  # biases too, so that every gradient counts
+    with torch.no_grad():  # biases too, so that every gradient is tested
         for parameter in model.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
     model.save_pretrained(folder)
@@ -97,7 +97,7 @@ def reference(model, batch, head):
     """Outputs, mean loss; gradients are left in the model."""
     model.zero_grad()
     everything = range(SEQUENCES)
-    if head == "answers":  # one by one: no padding takes part
+    if head == "answers":  # one by one, without padding
         results = [model(**inputs_of(model, batch, [i])) for i in everything]
         outputs = torch.cat([answer_outputs(result) for result in results])
         loss = sum(result.loss for result in results) / SEQUENCES

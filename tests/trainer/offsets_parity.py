@@ -121,7 +121,7 @@ def make_folder(root, name, lower_case, texts):
     whole = BertWordPieceTokenizer({token: i for i, token in enumerate(tokens)},
                                    lowercase=lower_case)
     whole.save(str(folder / "tokenizer.json"))
-    # Without it AutoTokenizer takes every BERT for one that lowers its texts.
+    # Without it, AutoTokenizer assumes that every BERT uses lower case.
     (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": lower_case}))
     return folder
 

@@ -88,7 +88,7 @@ def on_terminal(command, columns, then=0):
     while True:
         try:
             data = os.read(leader, 65536)
-        except OSError:  # the last one has closed it
+        except OSError:  # the last rank has closed it
             break
         if not data:
             break

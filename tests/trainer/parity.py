@@ -68,7 +68,7 @@ class Case:
         os.makedirs(self.start)
         torch.manual_seed(5)
         model = model_class(self.kind)(config_of(self.kind))
-        with torch.no_grad():  # biases too, so that every gradient counts
+        with torch.no_grad():  # biases too, so that every gradient is tested
             for parameter in model.parameters():
                 parameter.add_(0.02 * torch.randn_like(parameter))
         model.save_pretrained(self.start)

@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 from small_job import check, environments_of, write_texts
 
 PROGRAM = os.path.abspath(sys.argv[1])
-DEADLINE = 100  # seconds, of each job
+DEADLINE = 100  # seconds per job
 
 
 def run(world, folders, *arguments):

@@ -1,7 +1,7 @@
 #!/bin/sh
-# python_test.sh SCRIPT ARGUMENT...: runs a test that compares with Python packages. The variable
-# DTL_TEST_PYTHON names an interpreter that has torch, transformers, tokenizers and safetensors;
-# without one the test is skipped (status 77).
+# python_test.sh SCRIPT ARGUMENT...: runs a test that compares with Python packages. DTL_TEST_PYTHON
+# names an interpreter with torch, transformers, tokenizers and safetensors; without it, the test is
+# skipped (status 77).
 if [ -z "${DTL_TEST_PYTHON:-}" ]; then
   echo "skipped: DTL_TEST_PYTHON names no Python with transformers"
   exit 77

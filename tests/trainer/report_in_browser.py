@@ -82,7 +82,7 @@ def make_runs(dttrain, folder):
     return outputs
 
 
-# ---- what a page says, beside what the files say
+# ---- compares a page with the files
 
 def shown(text):
     """The number that a text begins with, and by how much it may be off by its rounding."""
@@ -148,7 +148,7 @@ def check_charts(charts, history):
     by_title = {chart["title"]: chart for chart in charts}
     for title, keys in {**CHARTS, "Evaluation": metrics}.items():
         chart = by_title.get(title, {"curves": []})
-        # Of two rows with the same step the later one may be of the best model, an earlier step's.
+        # Of rows with equal steps, the last may be of the best model, from an earlier step.
         curves = [sorted({row["step"]: row[key] for row in reversed(history) if key in row}.items())
                   for key in keys]
         curves = [points for points in curves if points]
@@ -164,9 +164,9 @@ def check_figures(page, folder):
     def read(name):
         return json.loads((folder / name).read_text())
     state, results = read("trainer_state.json"), read("all_results.json")
-    results.pop("epoch")  # is in the summary
+    results.pop("epoch")  # it is in the summary
     rows = page["results"]
-    if folder.name == "repeated":  # the page stays the training's; a second evaluation has its own time
+    if folder.name == "repeated":  # the page stays the training's; a second evaluation has another time
         rows = [(key, text) for key, text in rows if not EVALUATION_TIME.match(key)]
         results = {key: value for key, value in results.items() if not EVALUATION_TIME.match(key)}
     faults = check_rows("the results", rows, results, "all_results.json")
@@ -197,7 +197,7 @@ def look_at(browser, path, width, scheme, folder=None):
     return faults + (check_figures(page, folder) if folder else [])
 
 
-# ---- faults put in on purpose
+# ---- deliberate faults
 
 def planted(html):
     """(what has to be found, a page that has it)"""

@@ -8,7 +8,7 @@ from pathlib import Path
 from small_job import check, environment, write_texts
 
 PROGRAM = os.path.abspath(sys.argv[1])
-DEADLINE = 60  # seconds, of each run
+DEADLINE = 60  # seconds per run
 
 
 def run(*arguments):

@@ -31,7 +31,7 @@ def make_questions(texts, seed):
     for number in range(1200):
         context = generator.choice([" ", "\n", " the "]).join(
             generator.sample(texts, generator.randrange(1, 7)))[:4000]
-        # At most 12 tokens, so that LENGTHS leave room: decomposed, a character makes one at most.
+        # At most 12 tokens, so that LENGTHS leave room: a decomposed character makes at most one.
         question = " " * generator.randrange(3) + unicodedata.normalize(
             "NFD", " ".join(generator.choice(texts).split()[:6]))[:12]
         spans = []
@@ -178,7 +178,7 @@ def compare_answers(program, folder, file, questions, features, lengths, setting
                                    squad_v2(questions, predictions, odds))
 
 
-# Each text against what normalising leaves of it, which is as good, and that less one character.
+# Compares each text with its normalised form, which scores as well, and with that less a character.
 def compare_normalized(program, texts):
     pairs = []
     for number, text in enumerate(texts):

@@ -121,7 +121,7 @@ def try_pieces(program, folder):
         expect(torch.equal(found["x"], load_file(path)["x"].float()), f"{kind} differs")
 
 
-# Schedule -> --lr_scheduler_kwargs to try it with.
+# Schedule -> the --lr_scheduler_kwargs to test.
 SCHEDULES = {
     "linear": [{}], "cosine": [{}, {"num_cycles": 1.25}], "constant": [{}], "constant_with_warmup": [{}],
     "cosine_with_restarts": [{}, {"num_cycles": 3}],
@@ -150,7 +150,7 @@ def compare_schedules(program):
                      json.dumps(shape), "--warmup_steps", str(warmup), "--learning_rate", str(RATE)],
                     capture_output=True, text=True)
                 expect(done.returncode == 0, f"{name} {shape}: {done.stderr}")
-                for step, text in enumerate(done.stdout.split()[:total]):  # of steps that a run makes
+                for step, text in enumerate(done.stdout.split()[:total]):  # for steps that a run makes
                     expect(abs(float(text) - factors(step)) < 2e-15,
                            f"{name} {shape}, warmup {warmup} of {total}, step {step}: {text}, {factors(step)}")
     print(f"  {len(SCHEDULES)} schedules equal")

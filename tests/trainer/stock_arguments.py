@@ -19,9 +19,9 @@ import transformers
 from transformers import TrainingArguments
 from transformers.trainer_pt_utils import AcceleratorConfig
 
-VERSION = "5.24"  # of the fields that man/dttrain.1 speaks of
+VERSION = "5.24"  # the version of the fields in man/dttrain.1
 
-# The dataclasses of the scripts, which are no part of the package. True or False: a flag's default.
+# The scripts' dataclasses, which are not in the package. True or False: a flag's default.
 MODEL = {"model_name_or_path": None, "config_name": None, "tokenizer_name": None, "cache_dir": None,
          "model_revision": "main", "token": None, "trust_remote_code": False}
 DATA = {"dataset_name": None, "dataset_config_name": None, "max_seq_length": 128, "overwrite_cache": False,
@@ -41,7 +41,7 @@ SCRIPTS = {
         "shuffle_train_dataset": False, "shuffle_seed": 42, "metric_name": None},
 }
 
-# A value that asks for something, of what is no flag and takes none of "3".
+# Values with an effect, for options that are not flags and do not accept "3".
 VALUES = {
     "lr_scheduler_type": "cosine", "lr_scheduler_kwargs": '{"num_cycles": 1}', "optim": "adamw_torch",
     "optim_args": "momentum=0.5", "logging_strategy": "epoch", "eval_strategy": "steps", "save_strategy": "epoch",
@@ -49,14 +49,14 @@ VALUES = {
     "adam_beta2": "0.5", "label_smoothing_factor": "0.5", "include_num_input_tokens_seen": "all",
     "hub_strategy": "end", "train_sampling_strategy": "sequential", "resume_from_checkpoint": "false",
 }
-# What an option needs beside it.
+# Further options that an option needs.
 BESIDE = {
     "do_train": ["--do_eval"],
     "lr_scheduler_kwargs": ["--lr_scheduler_type", "cosine"], "optim_args": ["--optim", "sgd"],
     "load_best_model_at_end": ["--eval_strategy", "steps"], "greater_is_better": ["--metric_for_best_model", "f1"],
     "eval_delay": ["--eval_strategy", "steps"], "eval_on_start": ["--eval_strategy", "steps"],
 }
-# Values that are in the way of nothing, of refused arguments: answered with a line.
+# Harmless values of refused options: answered with a notice.
 HARMLESS = {"train_sampling_strategy": ["random", "group_by_length"]}
 
 failures = []

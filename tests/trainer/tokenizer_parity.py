@@ -16,8 +16,8 @@ from transformers import AutoTokenizer, BertTokenizer
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
-# Characters assigned after the Unicode version of either side's tables, or classed differently by
-# them, may differ; those that Unicode 3.2 had and nobody changed since must not.
+# Characters that one side's Unicode tables lack, or that they classify differently, may differ.
+# Those that Unicode 3.2 had and nobody changed since must not.
 TOLERATED_CODE_POINTS = 800  # 569 with Unicode 14 here and the tables of tokenizers 0.23
 
 
@@ -72,7 +72,7 @@ def ours(program, folder, requests):
 
 
 def theirs(tokenizer, request):
-    # As lists, because an empty second text alone would read as no second text.
+    # As lists, because a single empty second text would mean no second text.
     arguments = [[request["first"]]] + ([] if request["second"] is None else [[request["second"]]])
     encoding = tokenizer(*arguments, truncation="longest_first", max_length=request["max"],
                          return_token_type_ids=True)
@@ -113,8 +113,8 @@ def pair_requests(seed):
 def compare_code_points(program, folder, tokenizer):
     """Every code point alone between two letters; counts by whether Unicode 3.2 knew it."""
     texts = [f"a{chr(c)}b" for c in range(0x110000) if not 0xD800 <= c < 0xE000
-             and not (0xF0010 <= c <= 0x10FFF0)  # the private planes are all alike,
-             and not (0x32400 <= c < 0xE0000 and c % 31)]  # and so are planes in which nothing is assigned
+             and not (0xF0010 <= c <= 0x10FFF0)  # the private planes are uniform,
+             and not (0x32400 <= c < 0xE0000 and c % 31)]  # and so are planes without assignments
     old, new, listed = 0, 0, []
     fast = tokenizer.backend_tokenizer
     answers = ours(program, folder, requests_of(texts))

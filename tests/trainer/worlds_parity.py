@@ -34,8 +34,8 @@ def by_torch(folder, dtlaunch, library, backend):
     result = os.path.join(folder, backend + ".json")
     environment = {**os.environ, "DTRING_LIBRARY": library, "DTRING_AUTOLOAD": "1",
                    "PYTHONPATH": os.path.join(HERE, "..", "..", "python"), "PYTHONDONTWRITEBYTECODE": "1"}
-    # Without the package installed nobody reads its dtring-autoload.pth.
-    # A thread of gloo's must not meet the end of Python: tests/python/venv.sh.
+    # The package is not installed, so Python does not read its dtring-autoload.pth. Gloo's threads
+    # must end before Python: tests/python/venv.sh.
     start = ("import _dtring_autoload, atexit, runpy, sys, time; sys.argv = sys.argv[1:]; "
              "atexit.register(time.sleep, 0.3); "
              "sys.path.insert(0, sys.argv[0].rpartition('/')[0]); "
