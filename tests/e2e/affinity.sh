@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The CPUs that --dry-run shows are those that the ranks run on: disjoint on each host and inside
-# what the host offers, as read from inside the ranks.
+# Ranks run on the CPUs that --dry-run shows, as read inside the ranks: disjoint on each host, and
+# within the CPUs that the host offers.
 . "$(dirname "$0")/lib.sh"
 [ "$(nproc)" -ge 2 ] || skip "pinning two ranks apart needs two CPUs"
 need_cluster 2
@@ -37,7 +37,7 @@ while read -r rank host threads cpus; do
 done <"$work/seen"
 expect_out '^node2 .*  as node1: ranks 2-3$'
 
-# Memory: the policy of a rank is that of its domain, or the default where there is one NUMA node.
+# Memory: a rank's policy is that of its domain, or the default on a host with one NUMA node.
 launch -np 1 -membind bind sh -c 'grep -m 1 "stack" /proc/self/numa_maps'
 expect_status 0
 expect_out ' bind:0 '

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# On dtlaunch's own machine a process of ours that has no time is waited for, however long that takes; one that
-# somebody has stopped is named, and ends the job. What is frozen by its control group looks like the first.
+# On dtlaunch's own machine, dtlaunch waits without limit for a process of ours that gets no CPU time. It names
+# a process that somebody stopped, and ends the job. A process frozen by its cgroup counts as the first case.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch dtagent dtguard
 use_plain_path
 
-# The process of the job named NAME: dtagent, the child of dtlaunch's child, or dtguard, the child of that.
+# The job's process with this NAME: dtagent, the child of dtlaunch's child, or its child dtguard.
 process_below() { # NAME
   local at=$launcher child deeper
   for _ in 1 2 3; do
@@ -43,7 +43,7 @@ expect_status 71
 expect_err "dtguard \(process $guard\) is stopped \(state T\)"
 expect_nothing_left 15
 
-# ---- frozen: the job goes on. All three at once, each at its own time.
+# ---- frozen: the job continues; guard, agent and launcher in turn
 group=/sys/fs/cgroup/freezer/dtl-e2e-$$
 mkdir "$group" 2>/dev/null || skip "no control group can be frozen here (cgroup v1, root); a stopped agent is named"
 thaw() { echo THAWED >"$group/freezer.state"; }
@@ -78,7 +78,7 @@ rm "$work/end"
 start_job -np 1 sh -c 'until [ -e "$0" ]; do sleep 0.1; done; echo done' "$work/end"
 wait_for 10 "dtguard" process_below dtguard >/dev/null
 freeze "$launcher"
-sleep 14 # longer than agents wait for a launcher that is away
+sleep 14 # longer than agents wait for a lost launcher
 unfreeze "$launcher"
 wait_for 10 "dtlaunch to go on" is_said 'was stopped for 1[3-9] s'
 touch "$work/end"

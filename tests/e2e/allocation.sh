@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A script of an allocation of two hosts: its own host's ranks are there without ssh, the other's over
-# it, with the slots that the scheduler gives; what Slurm says of its task stays behind.
+# A script in an allocation of two hosts: ranks on its own host start without ssh, those on the other
+# host over it, with the scheduler's slots. Slurm's variables of the task are not passed on.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
@@ -15,7 +15,7 @@ expect_out '^rank 0 of 3 on node1, node1, task none$'
 expect_out '^rank 1 of 3 on node2, node2, task none$'
 expect_out '^rank 2 of 3 on node2, node2, task none$'
 
-# node1's sshd was not asked: its key is not known yet.
+# It does not connect to node1's sshd, whose key is unknown.
 expect_no_err 'node1'
 
 in_allocation -hosts node2,node3 true

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# attach on another machine, whose connection to the launcher's host is lost for a while: it finds that
-# again and goes on where the output broke off, to the job's end. The job itself goes on by its own
-# --reconnect. Without a host that comes back, attach says so in the time that it was given.
+# attach on another machine loses its connection to the launcher's host for a while. It reconnects and
+# continues the output where it stopped, to the job's end. The job itself continues by its own
+# --reconnect. If the host does not come back, attach says so after its time limit.
 . "$(dirname "$0")/lib.sh"
 limit=100
 need_cluster 3

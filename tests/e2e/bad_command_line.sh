@@ -40,11 +40,11 @@ launch -np
 expect_status 64
 expect_err '-np'
 
-# A word that was meant for a command starts nothing; a program of that name here is a program.
+# A misspelt subcommand starts nothing; a program with that name here is a program.
 for words in 'doctr doctor' 'status ps' 'list ps' 'stop kill' 'logz logs'; do
   refused "^dtlaunch: ${words% *}: neither a command .* Try: dtlaunch ${words#* }, or" "${words% *}"
 done
-launch --push -np 1 true # an option that is like a command's name
+launch --push -np 1 true # an option that resembles a subcommand
 expect_status 0
 launch -- doctr
 expect_status 127
@@ -64,7 +64,7 @@ launch version
 expect_status 0
 expect_out '^dtlaunch [0-9]'
 
-# A mistake on the line of all ranks is told by rank 0, which must not be ended for another's exit first.
+# Rank 0 reports an error that all ranks have. It must not be ended because another rank exits first.
 need_program dttrain
 for _ in 1 2 3 4 5; do
   launch -np 3 --oversubscribe "$bin/dttrain" --epochs-of-training 3

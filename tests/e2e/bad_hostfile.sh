@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each mistake in a hostfile is named with file:line:column; none of them falls back to localhost.
+# Each mistake in a hostfile is named with file:line:column; none leads to a run on localhost.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch
 
@@ -31,7 +31,7 @@ expect_status 65
 expect_err "everybody may write.*chmod o-w"
 chmod o-w "$work/hosts"
 
-# One of another user, however it is named; also a job file and a file of programs.
+# A file of another user, however it is named; also a job file and a file of programs.
 if [ "$(id -u)" = 0 ]; then
   printf 'program = "touch"\narguments = ["%s"]\n' "$work/started" >"$work/dtlaunch.toml"
   printf -- '-n 1 touch %s\n' "$work/started" >"$work/programs"

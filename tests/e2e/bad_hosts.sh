@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Every bad host is named, each by one message of its own, all of them within 10 s; nothing starts
-# anywhere. The exit status is that of the first bad host in the order of the hostfile.
+# Every bad host is named by its own message, all of them within 10 s, and nothing starts. The exit
+# status is that of the first bad host in the hostfile.
 . "$(dirname "$0")/lib.sh"
 need_cluster 7
 
-# node2: dtagent is not there; node3: refuses the key; node4: has another host key than before;
-# node5: does not answer; node6: dtagent of another version; node7: no sshd on that port.
+# node2: no dtagent; node3: refuses the key; node4: another host key than before; node5: does not
+# answer; node6: dtagent of another version; node7: no sshd on that port.
 on node2 mount -t tmpfs none "$bin"
 on node3 sh -c ': >~/.ssh/authorized_keys'
 ssh-keygen -q -t ed25519 -N '' -f "$work/other"
@@ -36,7 +36,7 @@ expect_count 1 '^dtlaunch: no-such-host: .*resolve' "$work/err"
 [ ! -e "$work/started" ] || fail "a rank ran although most hosts are bad"
 expect_hosts_idle 10
 
-# One bad host at a time, for its own exit status.
+# One bad host at a time, to check its exit status.
 alone() { # STATUS HOSTFILE-LINE
   printf '%s\n' node1 "$2" >"$work/hosts"
   launch -f "$work/hosts" -np 2 -ppn 1 touch "$work/started"

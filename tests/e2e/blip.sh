@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# A network that is away for 4 s costs a running job one line: no rank ends, no output is lost.
+# A network loss of 4 s costs a running job one line of output: no rank ends, no output is lost.
 . "$(dirname "$0")/lib.sh"
 limit=60
 need_cluster 2
 
 cat >"$work/count" <<'RANK'
 #!/usr/bin/env bash
-# count FILE: a rank that writes lines "RANK 0", "RANK 1" ... until FILE is there.
+# count FILE: a rank that writes lines "RANK 0", "RANK 1" ... until FILE exists.
 for ((i = 0; ; i++)); do
   echo "$RANK $i"
   [ ! -e "$1" ] || exit 0
@@ -23,7 +23,7 @@ wait_for 20 "output of rank 1" has_lines 1 1
 "$cluster" cut node2
 sleep 4
 "$cluster" mend node2
-# What was written meanwhile, and more, once the two have found each other again.
+# Output written meanwhile, and more after the reconnect.
 wait_for 20 "what rank 1 wrote in the blip, and after it" has_lines 1 $(($(lines_of 0) + 10))
 touch "$work/end"
 end_job

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The card names the first cause: what torch's @record kept, a kill for want of memory; ranks that
-# only lost their connection to it are one line. Ranks that ended early or are stopped are named.
+# The card names the first cause, such as torch's @record file or an out-of-memory kill. Ranks that
+# only lost their connection to that rank share a line. Ranks that ended early or stopped are named.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 two=(-f "$work/hosts" -np 2 -ppn 1)
@@ -15,14 +15,14 @@ expect_err 'rank 1 on node2 exited with status 3'
 expect_err 'RuntimeError: shapes differ'
 expect_err 'rank 0 lost its connection because of rank 1'
 
-# Rank 1 ends first and says nothing; rank 0 says why, and would not have come to it after SIGTERM.
+# Rank 1 ends first and says nothing; rank 0 says why. An early SIGTERM would prevent that.
 launch "${two[@]}" sh -c '[ "$RANK" = 1 ] && exit 1; sleep 0.1; echo "no column label" >&2; exit 3'
 expect_status 3
 expect_err 'rank 0 on node1 exited with status 3'
 expect_err 'no column label'
 expect_err 'rank 1 failed without a word'
 
-# In dttrain rank 0 alone reads files.
+# In dttrain, only rank 0 reads files.
 need_program dttrain
 "$e2e/make_sentences" 100 1 >"$work/texts.tsv"
 "$bin/dttrain" init --train_file "$work/texts.tsv" --vocab_size 200 --hidden_size 32 \
@@ -47,7 +47,7 @@ end_job
 expect_status 0
 expect_count 2 'got USR2' "$work/out"
 
-# A rank stopped by somebody else is named.
+# A rank that somebody else stopped is named.
 start_job "${two[@]}" sh -c '[ "$RANK" = 0 ] || echo $$ >"$1"; sleep 6' stopped "$work/pid"
 wait_for 10 "rank 1's pid" test -s "$work/pid"
 on node2 kill -STOP "$(cat "$work/pid")"
@@ -56,7 +56,7 @@ on node2 kill -CONT "$(cat "$work/pid")"
 end_job
 expect_status 0
 
-# A kill for want of memory, in a control group of version 1.
+# A kill for lack of memory, in a cgroup of version 1.
 group=/sys/fs/cgroup/memory/dtl-e2e-$$
 if mkdir "$group" 2>/dev/null && echo 64M >"$group/memory.limit_in_bytes" 2>/dev/null; then
   limit=60 run sh -c "echo \$\$ >'$group/cgroup.procs'; exec '$bin/dtlaunch' -np 2 --oversubscribe \
@@ -64,7 +64,7 @@ if mkdir "$group" 2>/dev/null && echo 64M >"$group/memory.limit_in_bytes" 2>/dev
   expect_status 137
   expect_err 'rank 1 .*was killed for want of memory \(SIGKILL by the kernel\)'
   expect_err 'peak 0.0[0-9] GiB; the limit of its control group: 0.06 GiB'
-  # One that a rank needs, killed in its place.
+  # A process that a rank needs is killed in its place.
   run sh -c "echo \$\$ >'$group/cgroup.procs'; exec '$bin/dtlaunch' -np 1 \
     sh -c 'tail /dev/zero; echo my loader is gone >&2; exit 3'"
   expect_status 3

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# TAB offers what the programs take: their options, the words and files of values, hosts of -f files
-# and of ~/.ssh/config, ids of jobs. bash's completion runs here with and without the bash-completion
-# package, and in an interactive bash; fish's where there is a fish; zsh's is parsed.
+# TAB offers the programs' options, the words and files that are values, hosts of -f files and of
+# ~/.ssh/config, and ids of jobs. bash's completion runs with and without the bash-completion
+# package, and in an interactive bash; fish's runs if fish is installed; zsh's is parsed.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch dttrain dtring-perf dtagent
 programs=(dtlaunch dttrain dtring-perf dtagent)
 package=/usr/share/bash-completion/bash_completion
 export PATH=$bin:$PATH
 unset XDG_STATE_HOME DTL_BASH_COMPLETION
-# Records of its own: the job of another test removes those of processes that are gone.
+# Private records: another test's job removes records of dead processes.
 XDG_RUNTIME_DIR=$(mktemp -d /tmp/dtl-XXXXXX)
 export XDG_RUNTIME_DIR
 trap 'rc=$?; rm -rf "$XDG_RUNTIME_DIR"; finish $rc' EXIT
@@ -30,7 +30,7 @@ for program in "${programs[@]}"; do
   expect_status 64
 done
 
-# ---- a home with hosts in it, and files with blanks in their names
+# ---- a home with hosts, and files with blanks in their names
 export HOME=$work/home
 mkdir -p "$HOME/.ssh/more" "$HOME/data sets" "$HOME/empty"
 cat >"$HOME/my hosts" <<'HOSTS'
@@ -66,7 +66,7 @@ offers() { # LINE WORD...: exactly these
   expect_equal "'$line' TAB" "$seen" "$(printf '%s\n' "$@" | grep -v '^$' | LC_ALL=C sort -u)"
 }
 
-# ---- every option of --help-all, and no other
+# ---- exactly the options of --help-all
 shown_options() { # COMMAND...: all of its options, with their dashes
   local help=--help
   case $* in dtlaunch | dttrain) help=--help-all ;; esac
@@ -165,12 +165,12 @@ else
   echo "not tested with the bash-completion package, which is not installed"
 fi
 
-# ---- ids of jobs that run, and of those whose output is kept
+# ---- ids of running jobs, and of jobs with kept output
 run "$bin/dtlaunch" --detach -np 1 sh -c "until [ -e '$work/go' ]; do sleep 0.1; done"
 expect_status 0
 id=$(head -n 1 "$work/out")
 leftover=''
-end_all() { # STATUS: no test leaves a job behind, and a failed one stays failed
+end_all() { # STATUS: leave no job behind, and keep the status
   "$bin/dtlaunch" kill "$id" >/dev/null 2>&1
   rm -rf "$leftover" "$XDG_RUNTIME_DIR"
   finish "$1"
@@ -195,7 +195,7 @@ fish_offers() { # LINE WORD...
 }
 check_fish_job
 
-# A record whose process is gone is no job's, though its number may be another process's by now.
+# A record whose process is gone belongs to no job, though another process may have its pid.
 for folder in "${XDG_RUNTIME_DIR:-/run/user/$EUID}/dtlaunch" "$HOME/.local/state/dtlaunch/run-$(uname -n)" \
   "/tmp/dtlaunch-$EUID"; do
   own_record=$(echo "$folder/jobs/$id".launcher.*)
@@ -231,7 +231,7 @@ check_fish() {
 }
 if command -v fish >/dev/null; then check_fish; else echo "not tested: there is no fish"; fi
 
-# ---- typed by a user: what bash makes of the line
+# ---- typed by a user: how bash changes the line
 typed() { # LINE RESULT, several times
   local lines=() wanted=''
   while [ $# -gt 0 ]; do

@@ -1,6 +1,6 @@
-# completion_line.bash LINE SCRIPT...: what the completion functions of these scripts offer for LINE
-# with the cursor at its end, one a line. With DTL_BASH_COMPLETION=FILE that package is loaded first.
-# Shown as readline hands it over: cut at '=', ':' and '@', with its quotes.
+# completion_line.bash LINE SCRIPT...: prints what these scripts' completion functions offer for LINE
+# with the cursor at its end, one per line. Loads the package DTL_BASH_COMPLETION=FILE first, if set.
+# Prints words as readline passes them: cut at '=', ':' and '@', with quotes.
 
 cut_line() { # LINE: in COMP_WORDS
   local line=$1 quote='' word='' kind='' char i
@@ -36,7 +36,7 @@ COMP_WORDBREAKS=$' \t\n"\'@><=;|&(:'
 if [[ -n ${DTL_BASH_COMPLETION:-} ]]; then . "$DTL_BASH_COMPLETION"; fi
 set -u
 for script in "$@"; do . "$script"; done
-# The package is not made for `set -u`; our own part must be.
+# The package does not work with `set -u`; our part must.
 if [[ -n ${DTL_BASH_COMPLETION:-} ]]; then set +u; fi
 cut_line "$COMP_LINE"
 COMP_POINT=${#COMP_LINE}

@@ -33,7 +33,7 @@ def main():
         if child == 0:
             os.environ["TERM"] = "dumb"
             os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
-        # ^X^D takes the line away and writes it down, whole or not at all.
+        # ^X^D removes the line and writes it to a file at once.
         bind = (f"""bind -x '"\\C-x\\C-d": printf "%s" "$READLINE_LINE" >{answer}.new; """
                 f"""mv {answer}.new {answer}; READLINE_LINE='""")
         os.write(terminal, f". '{script}'; {bind}; echo >{answer}\n".encode())

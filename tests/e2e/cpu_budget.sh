@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A job keeps to the CPUs that it was given: a quota of 1.0 of several CPUs makes one thread, and no pin
-# to one CPU; two ranks on a cpuset of one CPU share it, with a warning; and where binding memory is
-# refused, as in containers, ranks run all the same.
+# A job uses only the CPUs that it was given: a quota of 1.0 means one thread, and no pin to one CPU;
+# two ranks on a cpuset of one CPU share it, with a warning; if binding memory is refused, as in
+# containers, ranks run anyway.
 . "$(dirname "$0")/lib.sh"
 need_cluster 1 --cpus 1.0
 cpus=$(nproc)
@@ -40,7 +40,7 @@ else
   echo "no cgroup of version 1 that this may write to: the cpuset was an affinity alone"
 fi
 
-# ---- system calls about memory are refused
+# ---- memory-policy system calls are refused
 for policy in preferred bind interleave; do
   run "$cluster" exec node1 "$e2e/without_calls.py" EPERM mbind,set_mempolicy,get_mempolicy,migrate_pages,move_pages \
     "$bin/dtlaunch" -membind $policy -np 1 echo "$policy runs"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ^C ends every process of the job on every host within 6 s, ranks that ignore SIGTERM included,
+# ^C ends every process of the job on every host within 6 s, including ranks that ignore SIGTERM,
 # and dtlaunch exits 130.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2

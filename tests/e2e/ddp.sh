@@ -6,7 +6,7 @@ limit=90
 need_python "$1"
 need_cluster 2
 
-# Debian trixie's torch is built without libuv and asks for it all the same.
+# Debian trixie's torch is built without libuv but uses it by default.
 environment=()
 [ "$1" != DTL_DEBIAN_PYTHON ] || environment=(-genv USE_LIBUV 0)
 launch -f "$work/hosts" -np 4 -ppn 2 "${environment[@]}" "${!1}" "$e2e/ddp.py"

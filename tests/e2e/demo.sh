@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Without a program and without ./dtlaunch.toml, dtlaunch trains a demonstration on its own text, in
-# under a minute, and says so.
+# Without a program and without ./dtlaunch.toml, dtlaunch trains the demonstration in under a
+# minute, and says so.
 . "$(dirname "$0")/lib.sh"
 limit=60
 need_program dttrain

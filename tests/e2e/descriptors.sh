@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Many ranks on a host need three descriptors each; ranks keep the user's limit; what would not do is
-# refused before anything is started.
+# Each rank on a host needs three descriptors; ranks keep the user's limit; a job that needs too many
+# is refused before it starts.
 . "$(dirname "$0")/lib.sh"
 [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 1024 ] || skip "the hard limit of descriptors is below 1024"
 
@@ -10,7 +10,7 @@ limited() {
   run bash -c 'ulimit -Sn "$1" && ulimit -Hn "$2" && shift 2 && exec "$@"' limited "$1" "$2" "$bin/dtlaunch" "${@:3}"
 }
 
-# As many ranks as the hard limit allows, all of them with input and kept output.
+# As many ranks as the hard limit allows, all with input and kept output.
 ranks=100 limit=60
 hard=$((40 + 3 * ranks))
 seq 5 >"$work/five"
@@ -24,13 +24,13 @@ expect_status 0
 [ "$(cat "$work"/logs/*/rank.*.out | grep -c '^bye$')" = $ranks ] || fail "output was not kept"
 [ "$(cat "$work"/logs/*/rank.*.err | grep -c '^warned$')" = $ranks ] || fail "errors were not kept"
 
-# One more.
+# One rank more.
 limited 64 $hard -np $((ranks + 1)) --oversubscribe --report "$work/report.json" true
 expect_status 71
 expect_err "localhost: cannot start 101 ranks: its agent needs 343 descriptors, and may have 340\. Try: ulimit -Hn"
 grep -q '"pid"' "$work/report.json" && fail "ranks were started all the same"
 
-# More hosts than dtlaunch can reach at once: refused before any is spoken to.
+# More hosts than dtlaunch can reach at once: refused before it connects to any.
 for i in $(seq 40); do echo "127.0.0.$i"; done >"$work/many"
 limited 64 199 -f "$work/many" -np 40 true
 expect_status 71
@@ -40,7 +40,7 @@ limited 20 30 -np 1 true
 expect_status 71
 expect_err "cannot start a job on this machine: dtlaunch needs 40 descriptors, and may have 30\. Try: ulimit -Hn"
 
-# Six hosts are reached with what dtlaunch says that it needs.
+# Six hosts work with the number that dtlaunch says it needs.
 need_cluster 6
 for i in $(seq 6); do echo "node$i"; done >"$work/six"
 # shellcheck disable=SC2016

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A job started with --detach outlives the shell, the terminal and the launching login; ps, logs and
-# attach know it by its id from another host; its output, report and exit status are kept.
+# A job started with --detach outlives the shell, the terminal and the login. ps, logs and attach
+# find it by id from another host. Its output, report and exit status are kept.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
-# The ranks go on until the file appears that ends them.
+# The ranks run until the file appears.
 cat >"$work/rank" <<'RANK'
 #!/bin/sh
 echo "rank $RANK is here"
@@ -16,7 +16,7 @@ exit 3
 RANK
 chmod +x "$work/rank"
 
-# The shell is killed, and with it its session: what a closed laptop does to a login.
+# Kill the shell and its session, as a closed laptop does to a login.
 run "$cluster" exec node1 setsid -w bash -c "'$bin/dtlaunch' --detach -f '$work/hosts' -np 2 -ppn 1 --report '$work/report.json' \
   '$work/rank' '$work/go'; echo status \$?; kill -HUP -\$\$; kill -9 \$\$"
 expect_out '^status 0$'
@@ -35,7 +35,7 @@ run "$cluster" exec node2 "$bin/dtlaunch" ps
 expect_out "^$id +node1 +1[+] +1[+] +[0-9]+s running"
 expect_err 'the share of the hosts that were asked.*dtlaunch ps -hosts node1$'
 
-# ^C ends attach and not the job.
+# ^C ends attach but not the job.
 env --default-signal=INT "$cluster" exec node1 "$bin/dtlaunch" attach "$id" >"$work/attached" 2>&1 </dev/null &
 attach=$!
 wait_for 20 "attach" grep -q 'attached to job' "$work/attached"
@@ -54,14 +54,14 @@ run "$cluster" exec node2 "$bin/dtlaunch" logs --rank 2 "${id:0:6}"
 expect_status 65
 expect_err "^dtlaunch: --rank 2: job $id has the ranks 0 to 1\."
 
-# logs -f and attach run to the end of the job, and attach has its exit status.
+# logs -f and attach run until the job ends, and attach returns its exit status.
 timeout 20 "$cluster" exec node2 "$bin/dtlaunch" logs -f -hosts node1 "$id" >"$work/follow" 2>&1 </dev/null &
 follower=$!
 timeout 20 "$cluster" exec node2 "$bin/dtlaunch" attach "$id" >"$work/attached" 2>&1 </dev/null &
 attached=$!
 wait_for 10 "attach" grep -q 'attached to job' "$work/attached"
 wait_for 10 "logs -f" grep -q 'rank 1 is here' "$work/follow"
-sleep 0.5 # attach shows only what comes after it
+sleep 0.5 # attach shows only later output
 touch "$work/go"
 status=0
 wait "$attached" || status=$?
@@ -82,7 +82,7 @@ run "$cluster" exec node1 "$bin/dtlaunch" attach "$id"
 expect_status 3
 grep -q '"exit_status": 3' "$work/report.json" || fail "no report: $(cat "$work/report.json")"
 
-# What cannot start says so in the foreground.
+# If a job cannot start, the error appears in the foreground.
 launch --detach -f "$work/hosts" -np 2 -ppn 1 /no/such/program
 expect_status 127
 expect_err 'no/such/program'
@@ -91,7 +91,7 @@ expect_err 'node3'
 [ "$status" != 0 ] || fail "a host that does not exist is no error"
 expect_hosts_idle 10
 
-# Ids that name no job.
+# Ids without a job.
 launch logs ffff
 expect_status 65
 expect_err "ffff: none of the hosts that were asked has such a job"

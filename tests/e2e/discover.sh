@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --discover: hosts that a file or a command lists join the job, those that it lists no longer leave
-# it, and its failures are lines. Each time ranks find the new WORLD_SIZE.
+# --discover: hosts that a file or a command lists join the job, and hosts no longer listed leave it.
+# Failures of the list are reported in one line. Ranks get the new WORLD_SIZE each time.
 . "$(dirname "$0")/lib.sh"
 limit=150
 need_cluster 3
@@ -20,7 +20,7 @@ expect_epoch() { # EPOCH "SIZE HOST ..."
 }
 saved() { grep -c "^$1 .* saved\$" "$work/ranks"; }
 
-# ---- a file, in the form of discover_hosts.sh, that grows, breaks, and shrinks
+# ---- a file, in the format of discover_hosts.sh, that grows, breaks, and shrinks
 printf '#!/bin/sh\necho node1\necho node2:1\n' >"$work/list"
 list() { cat >"$work/list.new" && mv "$work/list.new" "$work/list"; }
 fresh
@@ -44,7 +44,7 @@ expect_err '^dtlaunch: node2 is no longer listed: stopping the ranks to go on wi
 expect_err '^dtlaunch: going on with node1,node3$'
 expect_hosts_idle 10
 
-# ---- ^C while the ranks are stopped for that ends the job
+# ---- ^C while the ranks are being stopped for a change ends the job
 fresh
 printf 'node1\nnode2\n' | list
 start_job --discover "$work/list" -ppn 1 --grace 20 bash -c \
@@ -63,7 +63,7 @@ expect_within 8000
 expect_equal "ranks of a second epoch" "$(in_epoch 1)" ""
 expect_hosts_idle 10
 
-# ---- a command, with slots; nothing of it is left when the job ends
+# ---- a command, with slots; it leaves nothing when the job ends
 cat >"$work/command" <<'COMMAND'
 #!/usr/bin/env bash
 [ ! -e "$1.slow" ] || { touch "$1.began"; sleep 1234; }
@@ -83,7 +83,7 @@ expect_within 6000
 ! on node1 pgrep -f 'sleep 1234' >/dev/null || fail "the command is still running"
 expect_hosts_idle 10
 
-# ---- what cannot be
+# ---- what is refused
 launch --discover 'exit 3' true
 expect_status 75
 expect_err "^dtlaunch: --discover 'exit 3': it ended with exit status 3"

@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# dtlaunch doctor names what is wrong with each host, with its fix, and exits 0 only when a job would
-# start.
+# dtlaunch doctor names each host's faults with fixes, and exits 0 only if a job would start.
 . "$(dirname "$0")/lib.sh"
 need_program dtring-perf
 need_cluster 7
-# Wide, so that no finding is broken into lines.
+# Wide, so that no finding is wrapped.
 doctor() { run "$cluster" exec node1 env COLUMNS=500 "$bin/dtlaunch" doctor "$@"; }
 healthy=$work/healthy
 printf 'node1\nnode2\nnode3\n' >"$healthy"
 
-# Hosts that are well: nothing but what is fine, and every link measured.
+# Healthy hosts: no faults, and every link measured.
 doctor -f "$healthy" -v
 expect_status 0
 expect_out '^ok +network: 10\.77\.0\.0/16 \(eth0 on 3 nodes\): all 6 pairs'
@@ -30,7 +29,7 @@ assert len(said["links"]) == 6 and all(link["gbits"] > 0 for link in said["links
 PY
 expect_hosts_idle 10
 
-# What hurts a job but lets it start: shell noise, another MTU, another Python, ignored keywords.
+# Faults that let a job start: shell noise, another MTU, another Python, ignored keywords.
 on node2 sh -c 'echo "echo good morning" >~/.bashrc'
 on node3 ip link set eth0 mtu 1400
 printf '#!/bin/sh\nprintf "3.9.1\\n2.1.0\\n\\n"\n' >"$work/python"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Every command of README.md, of docs/*.md and of the EXAMPLES of man/* works as it is written: documented.py reads
-# them, documents.py says which part runs which document and which few commands cannot be run here.
+# Every command of README.md, docs/*.md and the EXAMPLES of man/* works to the letter. documented.py reads them;
+# documents.py says which part runs which document and which few commands cannot run here.
 # usage: documents.sh PART|check
 #
-# What the documents speak of is here: hosts with their names and addresses, alice's account behind a
-# second sshd, programs that are installed where the document says so, a model that dttrain init made
-# under the name of a large one, and data sets of a few lines in their own formats.
+# The documents' setup exists here: hosts with their names and addresses, alice's account behind a second sshd,
+# programs installed where the document says, a model that dttrain init made under a large one's name, and data
+# sets of a few lines in their formats.
 . "$(dirname "$0")/lib.sh"
 part=${1:?a part, or check}
 promise=documents-$part
@@ -18,11 +18,11 @@ need_program dttrain dtring-perf
 run "$bin/dtlaunch" -np 2 --dry-run true
 [ "$status" = 0 ] || skip "the examples want two ranks on this machine: $(cat "$work/err")"
 need_cluster 9
-installed=("${hosts[@]}") # those that have the programs
+installed=("${hosts[@]}") # hosts with the programs
 case $part in readme) installed=(node1) ;; bare) installed=(node9) ;; esac
 home=/run/root programs=/run/dtlaunch/bin
 
-# node1 to node8 are called other names as well; node9 is a laptop that none of them knows.
+# node1 to node8 have other names too; node9 is a laptop that none of them knows.
 aliases=(node01:node1 node02:node2 n01:node4 n02:node5 n03:node6 n04:node7 10.0.0.1:node1 10.0.0.2:node2
   '[10.0.0.7]:2222:node8')
 
@@ -63,8 +63,7 @@ name_aliases() {
   done' aliases "${aliases[@]}" || fail "cannot name hosts"
 }
 
-# A model of bert-base's name and shape of files, with weights of a few hundred kB; data in the formats
-# that the documents name.
+# A model with bert-base's name and files but weights of a few hundred kB; data in the documents' formats.
 make_things() {
   local things=$work/things
   mkdir -p "$things/MRPC" "$things/glue_data"

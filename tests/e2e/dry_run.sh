@@ -11,7 +11,7 @@ expect_out 'touch'
 address=$(on node1 ip -o -4 addr show scope global | awk '{sub("/.*", "", $4); print $4; exit}')
 expect_out "${address//./\\.}"
 grep -q hunter2 "$work/out" "$work/err" && fail "the plan shows a secret"
-# A line that is a single word, such as a long path, stays whole.
+# A line with a single word, such as a long path, is not wrapped.
 [ "$(grep -v "^ *'[^']*'\$" "$work/out" | awk '{ if (length($0) > n) n = length($0) } END { print n }')" -le 80 ] ||
   fail "the plan is wider than 80 columns: $(cat "$work/out")"
 [ ! -e "$work/started" ] || fail "--dry-run started a rank"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # dttrain on two hosts: only rank 0's host has the data, the vocabulary and the initial weights, and
-# only it is written to. All ranks end with the same parameters, and the loss of each of 100 steps
-# is that of one process with the same global batch, within 1e-4.
+# only there is anything written. All ranks end with the same parameters. The loss of each of 100
+# steps is within 1e-4 of one process with the same global batch.
 . "$(dirname "$0")/lib.sh"
 limit=60
 need_program dttrain

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# --nnodes MIN:MAX, -np MIN:MAX: a job goes on with fewer hosts after one was lost, and takes it back
+# --nnodes MIN:MAX, -np MIN:MAX: a job continues with fewer hosts after losing one, and takes it back
 # when it answers again.
 . "$(dirname "$0")/lib.sh"
 limit=170
 need_cluster 3
 
-# Each line of $work/ranks: EPOCH RANK WORLD_SIZE HOST PID STARTTIME, when a rank begins.
+# Each rank writes a line to $work/ranks at its start: EPOCH RANK WORLD_SIZE HOST PID STARTTIME.
 cat >"$work/rank" <<'RANK'
 #!/usr/bin/env bash
-# rank FILE: sleeps until the file FILE.end is there.
+# rank FILE: sleeps until the file FILE.end exists.
 read -r -a field <<<"$(sed 's/.*) //' /proc/$$/stat)"
 echo "$TORCHELASTIC_RESTART_COUNT $RANK $WORLD_SIZE $(uname -n) $$ ${field[19]}" >>"$1"
 until [ -e "$1.end" ]; do sleep 0.05; done
@@ -23,7 +23,7 @@ expect_epoch() { # EPOCH RANKS
     "$(awk -v epoch="$1" '$1 == epoch { print $3 }' "$work/ranks" | sort -u)" "$2"
 }
 hosts_of() { awk -v epoch="$1" '$1 == epoch { print $4 }' "$work/ranks" | sort -u | tr '\n' ' '; }
-# How many ranks of all epochs but this one are alive.
+# How many ranks of other epochs are alive.
 old_ranks() { # EPOCH
   awk -v epoch="$1" '$1 != epoch { print $4, $5, $6, "rank" }' "$work/ranks" >"$record"
   count_alive
@@ -77,7 +77,7 @@ expect_err '^dtlaunch: not started again: 1 host is left, and --nnodes 2:4 needs
 "$cluster" mend node2
 expect_hosts_idle 60
 
-# ---- a host that is not there at the start joins later; -np counts ranks
+# ---- a host that is missing at the start joins later; -np counts ranks
 fresh
 "$cluster" cut node3
 start_job -f "$work/hosts" -np 2:3 -ppn 1 "$work/rank" "$work/ranks"

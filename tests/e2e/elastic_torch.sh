@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A script of PyTorch in a job whose size changes: each time its process group has the new size.
+# A PyTorch script in a job that changes size: its process group has the new size each time.
 . "$(dirname "$0")/lib.sh"
 limit=120
 need_python DTL_TEST_PYTHON
@@ -17,7 +17,7 @@ with open(sys.argv[1], "a") as file:
 while not os.path.exists(sys.argv[1] + ".end"):
     time.sleep(0.05)
 dist.destroy_process_group()
-time.sleep(0.3)  # for gloo's threads, which end after Python otherwise
+time.sleep(0.3)  # gloo's threads must end before Python does
 SCRIPT
 seen() { awk -v epoch="$1" '$1 == epoch { print $3, $4 }' "$work/sizes" 2>/dev/null | sort | uniq -c | xargs; }
 expect_epoch() { # EPOCH "COUNT SIZE SUM"

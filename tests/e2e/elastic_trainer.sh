@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# dttrain on three hosts, then two, then three again: it keeps the batch of its begin, goes on from
-# its own checkpoints, and its losses are those of a run that nobody disturbed, within 1e-5. Each
-# step is logged: a row is the mean since the one before, and a stop begins a new one.
+# dttrain on three hosts, then two, then three again: it keeps its initial batch and resumes from
+# its own checkpoints. Losses are within 1e-5 of an undisturbed run. Every step is logged: a row is
+# the mean since the previous row, and a stop begins a new row.
 . "$(dirname "$0")/lib.sh"
 limit=280
 need_program dttrain
-need_cluster 3 --rate 200mbit # steps wait for it, and leave the CPUs to others
+need_cluster 3 --rate 200mbit # steps wait for the network and leave CPUs to others
 
 on node1 sh -c "'$e2e/make_sentences' 2000 1 >/tmp/train.tsv"
 run "$cluster" exec node1 "$bin/dttrain" init --train_file /tmp/train.tsv --vocab_size 200 \
@@ -49,7 +49,7 @@ epochs = json.load(open(sys.argv[1]))["epochs"]
 assert [e["world_size"] for e in epochs] == [3, 2, 3], epochs
 CHECK
 
-# Algorithms that are measured may differ from run to run, and the bits of sums with them.
+# Measured algorithms may differ from run to run, and with them the bits of sums.
 expect_err '^dtring: 3 ranks on 3 hosts, .* \(as given\)$'
 ! grep -q '^dtring: .*(measured)$' "$work/err" || fail "dttrain has libdtring measure algorithms"
 

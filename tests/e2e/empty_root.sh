@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dtagent and dtguard need nothing but the kernel: they run a job where there is no other file at
-# all, only /proc, /sys and /dev.
+# dtagent and dtguard need only the kernel: they run a job in a root without other files, only
+# /proc, /sys and /dev.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch dtagent dtguard
 [ "$(id -u)" = 0 ] || skip "needs root, to change the root folder"
@@ -21,6 +21,6 @@ run "$work/bin/dtlaunch" -np 2 --oversubscribe -l -wdir / /bin/dtagent --version
 expect_status 0
 expect_count 2 '^\[[01]\] dtagent ' "$work/out"
 
-# And what is not there is still told as it should be.
+# A missing program is reported as usual.
 run "$work/bin/dtlaunch" -np 1 -wdir / sh -c true
 expect_status 127

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# With --encrypt nothing of what ranks on two hosts send each other can be read on the way; without it,
-# it can. A rank that does not encrypt while the others do is named.
+# With --encrypt, nobody on the network can read what ranks on two hosts send each other; without it,
+# they can. A rank that does not encrypt while the others do is named.
 . "$(dirname "$0")/lib.sh"
 limit=40
-libraries=("${bin%/bin}"/ring/libdtring.so.?) # beside the programs as they were built
+libraries=("${bin%/bin}"/ring/libdtring.so.?) # in the build folder, beside the programs
 library=${libraries[0]}
 [ -f "$library" ] || fail "$library has not been built"
 need_cluster 2
 python3 -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1])' "$library" 2>/dev/null || skip "python3 cannot load $library"
 
-watch() { # FILE: what passes node1's interface, from now on
+watch() { # FILE: records the packets on node1's interface from now on
   "$cluster" exec node1 python3 "$e2e/watch_packets.py" eth0 'a gradient that nobody else reads' >"$1" &
   watcher=$!
   wait_for 10 "the reader of packets" grep -qs ready "$1"
 }
-count_packets() { # FILE: leaves in $packets how many had the text, once all have been read
+count_packets() { # FILE: sets $packets to the number with the text, after reading all
   on node1 bash -c 'echo end >/dev/udp/10.77.0.2/9'
   wait "$watcher" || fail "the reader of packets: $(cat "$1")"
   packets=$(tail -n 1 "$1")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every rank on every host finds its place in the variables that PyTorch, MPI programs and oneCCL
-# read; MASTER_ADDR is an address that the other host reaches, never loopback.
+# Every rank on every host finds its place in the variables of PyTorch, MPI programs and oneCCL.
+# MASTER_ADDR is an address that the other host reaches, never loopback.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
@@ -50,7 +50,7 @@ read -r low high </proc/sys/net/ipv4/ip_local_port_range
 [ "$port" -gt 1023 ] && { [ "$port" -lt "$low" ] || [ "$port" -gt "$high" ]; } ||
   fail "MASTER_PORT $port lies among the ephemeral ports"
 
-# --compat: the names of other launchers too, and an Open MPI program finds its place by them.
+# --compat adds other launchers' names, by which an Open MPI program finds its place.
 # shellcheck disable=SC2016
 launch -f "$work/hosts" -np 3 -ppn 2 --compat ompi,horovod sh -c \
   'echo "$RANK: $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE, cross $HOROVOD_CROSS_RANK of $HOROVOD_CROSS_SIZE"'
@@ -59,5 +59,5 @@ expect_out '^0: 0 of 3, cross 0 of 2$'
 expect_out '^1: 1 of 3, cross 0 of 1$'
 expect_out '^2: 2 of 3, cross 1 of 2$'
 
-# The job's secret is in nobody's environment or command line: only a descriptor is named.
+# The job's secret is in no environment or command line: only a descriptor's number is.
 check 0 DTRING_SECRET_FD 3

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --on-event: a command hears of start, failure, restart and end; the job does not depend on it.
+# --on-event: a command receives start, failure, restart and end; the job does not depend on it.
 . "$(dirname "$0")/lib.sh"
 
 log=$work/events
@@ -21,7 +21,7 @@ assert end["exit_status"] == 0 and end["cause"] == "completed"
 assert [e["seconds"] for e in events] == sorted(e["seconds"] for e in events)
 CHECK
 
-# The user's names for the job are in events, in the report and in ps.
+# Events, the report and ps have the user's tags.
 launch -np 1 --tag nightly,bert --tag run=7 --on-event "$told" --report "$work/report.json" \
   "$bin/dtlaunch" ps
 expect_status 0
@@ -38,7 +38,7 @@ launch -np 1 --tag 'two words' true
 expect_status 64
 expect_err "--tag 'two words': 'two words' is not a tag .*Try: --tag nightly,run=7"
 
-# What it makes of it changes nothing; a line says that it failed, and it has no secret of the job's.
+# A failing command changes nothing: a line reports it. It does not get the job's secret.
 launch -np 1 --on-event 'env >"'"$work"'/seen"; echo no such place >&2; exit 7' sh -c 'exit 3'
 expect_status 3
 expect_err '^no such place$'
@@ -47,7 +47,7 @@ grep -q '^DTL_EVENT=end$' "$work/seen" || fail "no DTL_EVENT: $(cat "$work/seen"
 grep -q '^DTL_EXIT_STATUS=3$' "$work/seen" || fail "no DTL_EXIT_STATUS: $(cat "$work/seen")"
 ! grep -q SECRET_FD "$work/seen" || fail "the command sees a secret"
 
-# The job goes on meanwhile, and at its end one that hangs is ended with all that it has started.
+# The job continues meanwhile. At its end, a hanging command is killed with everything it started.
 begin=$(date +%s)
 launch -np 1 --on-event 'echo $$ >>"'"$work"'/pids"; sleep 300; true' true
 expect_status 0
@@ -59,7 +59,7 @@ while read -r pid; do
 done <"$work/pids"
 [ "$(wc -l <"$work/pids")" = 2 ] || fail "it did not hear of start and end: $(cat "$work/pids")"
 
-# A detached job tells, too; a dry run has nothing to tell.
+# A detached job sends events too; a dry run does not.
 rm -f "$log"
 launch --dry-run -np 2 --on-event "$told" true
 expect_status 0
@@ -74,7 +74,7 @@ grep -q '"event":"end"' "$log" || fail "a detached job did not tell of its end"
 launch -np 1 --on-event '' true
 expect_status 64
 
-# A program that others may write, or replace, is not run.
+# A program that others may write or replace is not run.
 copied=$(mktemp -d /var/tmp/dtl-e2e-hook.XXXXXX) # finish removes it
 hook=$copied/hook
 printf '#!/bin/sh\ntouch "%s"\n' "$work/ran" >"$hook"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# In a script of `flux batch` agents start by one `flux exec`, without ssh. The nodes' token is in no argument,
-# in no rank's environment and in no file. The first cause is the status, and neither SIGTERM nor kill -9
-# leaves anything. A stand-in takes the place of flux: it has each broker run the command as a broker does, in
-# the folder and the environment of flux exec, with nothing to read and its words on flux's own output.
+# In a `flux batch` script, agents start by one `flux exec`, without ssh. The nodes' token is in no argument,
+# no rank's environment and no file. The first cause is the status, and SIGTERM and kill -9 leave nothing. A
+# fake flux has each broker run the command as a real broker does: in the folder and environment of flux exec,
+# without input, and with output through flux.
 . "$(dirname "$0")/lib.sh"
 need_cluster 3
 
@@ -62,7 +62,7 @@ no_logins() {
   for host in "${hosts[@]}"; do ! on "$host" grep -q 'Accepted publickey' /run/sshd.log || fail "ssh to $host was used"; done
 }
 
-# ---- who the ranks are, what is seen of the token, and which brokers were asked
+# ---- each rank's place, who sees the token, and which brokers were asked
 # shellcheck disable=SC2016
 in_job "$bin/dtlaunch" -ppn 1 sh -c 'echo "rank $RANK of $WORLD_SIZE on $(uname -n)"
   echo "tokens $(env | grep -ci token)"'
@@ -87,7 +87,7 @@ in_job env DTL_TOKEN_FILE=own sh -c "cd '$work' && exec '$bin/dtlaunch' -ppn 1 s
 expect_status 0
 expect_count 3 '^ran [0-2]$' "$work/out"
 
-# ---- what it would do, and what it sees
+# ---- --show-scheduler, and refused options
 in_job "$bin/dtlaunch" --show-scheduler
 expect_out '^hosts +3: node1, node2, node3$'
 expect_out '^starter +flux exec: once for all hosts'
@@ -112,7 +112,7 @@ expect_err 'rank 2 on node3'
 expect_hosts_idle 10
 
 # ---- `flux cancel`, which ends the script and the brokers' processes, and kill -9 leave nothing
-fault() { # COMMAND...: strikes a job whose ranks all run, each with a child and a daemon.
+fault() { # COMMAND...: a fault in a job whose ranks all run, each with a child and a daemon
   : >"$record"
   start_command env "${batch[@]}" "$bin/dtlaunch" -ppn 1 "$e2e/record_family" "$record"
   expect_family 12
@@ -133,7 +133,7 @@ kill_launcher() { signal KILL "$launcher"; }
 fault kill_launcher
 no_logins
 
-# ---- a Flux that does not say its hosts is refused; hosts by name go over ssh
+# ---- a Flux that does not tell its hosts is refused; hosts given by name use ssh
 touch "$fluxes/silent"
 in_job "$bin/dtlaunch" true
 expect_status 64

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A real Grid Engine of two hosts: dtlaunch in its parallel environment runs on its hosts with its
-# slots, with agents that qrsh -inherit brings; the first cause is the status, and neither qdel nor
-# kill -9 leaves anything.
+# A real Grid Engine of two hosts: dtlaunch in its parallel environment uses its hosts and slots,
+# with agents that qrsh -inherit starts. The first cause is the status, and qdel and kill -9 leave
+# nothing.
 . "$(dirname "$0")/lib.sh"
 scheduler=/usr/lib/gridengine sge_root=/var/lib/gridengine
 for program in sge_qmaster sge_execd qsub qconf qrsh spoolinit; do
@@ -10,7 +10,7 @@ done
 need_cluster 2
 limit=60
 
-# A root of its own, so that nothing of the machine's Grid Engine is touched.
+# A private root: do not touch the machine's own Grid Engine.
 sge=$work/sge
 mkdir -p "$sge/t/common" "$sge/spool"
 for folder in bin lib util utilbin; do ln -s "$sge_root/$folder" "$sge/$folder"; done
@@ -59,7 +59,7 @@ set_up() {
 both_are_there() { [ "$(on_sge node1 qconf -sel | grep -c '^node')" = 2 ]; }
 set_up >"$work/set_up" 2>&1
 
-# submit NAME SCRIPT [qsub's options]: its output in $work/NAME.out.
+# submit NAME SCRIPT [qsub's options]: writes its output to $work/NAME.out.
 submit() {
   local name=$1 text=$2
   shift 2
@@ -67,7 +67,7 @@ submit() {
   chmod +x "$work/$name.sh"
   on_sge node1 qsub "$@" -N "$name" -cwd -o "$work/$name.out" -j y -pe mpi 4 -q q "$work/$name.sh"
 }
-idle_hosts() { # but for Grid Engine's own
+idle_hosts() { # processes other than Grid Engine's
   [ -z "$(strangers | grep -Ev '[ /]sge_(qmaster|execd)$')" ]
 }
 
@@ -75,7 +75,7 @@ idle_hosts() { # but for Grid Engine's own
 submit first "$bin/dtlaunch --show-scheduler; $bin/dtlaunch sh -c 'echo \"rank \$RANK of \$WORLD_SIZE on \$(uname -n)\"'
 $bin/dtlaunch sh -c '[ \$RANK = 3 ] || exec sleep 60; exit 5'; echo status \$?" -sync y >"$work/out" 2>"$work/err"
 [ -s "$work/first.out" ] || fail "no output of the job: $(cat "$work/out" "$work/err" "$work/set_up")"
-# Which host comes first is Grid Engine's to say.
+# Grid Engine decides which host comes first.
 one=node1 two=node2
 ! grep -q '^hosts .*node2:2, node1:2' "$work/first.out" || one=node2 two=node1
 expect_equal "hosts and starter" "$(grep -E '^(hosts|starter)' "$work/first.out" | xargs)" \
@@ -85,7 +85,7 @@ expect_equal "ranks" "$(grep '^rank' "$work/first.out" | sort | xargs)" \
 expect_count 1 "rank 3 on $two exited with status 5" "$work/first.out"
 expect_count 1 '^status 5$' "$work/first.out"
 
-# fault NAME COMMAND...: strikes a job whose ranks all run, each with a child and a daemon.
+# fault NAME COMMAND...: a fault in a job whose ranks all run, each with a child and a daemon.
 fault() {
   local name=$1
   shift

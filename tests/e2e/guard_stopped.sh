@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A guard that is stopped is noticed by its agent: within 15 s the job has ended on every host with
-# status 71 and a message that names the host and says why, and nothing is left.
+# An agent notices that its guard is stopped: within 15 s the job ends on every host with status 71
+# and a message with host and reason, and nothing is left.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What a message says to try shows the cause when it is pasted as it stands, and runs nothing else.
+# The hint of a message, pasted to the letter, shows the cause and runs nothing else.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 place=$work/'a place'
 mkdir "$place"
 echo 'root@node2 port=22' >"$work/two"
 
-# The hint of the last message, run by a shell on node1; what it prints is in $shown.
+# Runs the last message's hint in a shell on node1; $shown is its output.
 paste_hint() {
   hint=$(sed -nE 's/^  try +//p; s/.*\. Try: //p' "$work/err" | tail -n 1)
   [ -n "$hint" ] || fail "there is no hint"
@@ -25,14 +25,14 @@ paste_hint
 expect_shown '^ *-rw-r--r-- .* job\.sh$'
 case $hint in "ssh -p 22 -l root node2 "*) ;; *) fail "user and port are not in '$hint'" ;; esac
 
-# One that is not there.
+# A missing program.
 start_there sub/job.sh
 expect_status 127
 paste_hint
 expect_shown 'sub.*No such file'
 
-# First lines that Windows wrote: with a carriage return, which the kernel or env finds, or with a byte order mark. The
-# hint repairs the file.
+# First lines from Windows: with a carriage return, which the kernel or env reports, or a byte order mark. The hint
+# repairs the file.
 mended() { # FILE STATUS PATTERN
   chmod +x "$place/$1"
   start_there "./$1"
@@ -50,12 +50,12 @@ mended env.sh 127 "env: .bash\\\\r.: No such file"
 printf '\xef\xbb\xbf#!/bin/sh\necho done\n' >"$place/mark.sh"
 mended mark.sh 126 "cannot run './mark.sh': it starts with a byte order mark"
 
-# A directory that is not there.
+# A missing directory.
 launch -f "$work/two" -np 1 -wdir "$place/no where" true
 paste_hint
 expect_shown 'no where.*No such file'
 
-# Text from outside is no command.
+# Text from outside does not become a command.
 launch -f "$work/two" -np 1 -wdir "$place" '$(touch x)'
 expect_status 127
 paste_hint
@@ -64,7 +64,7 @@ paste_hint
 expect_shown 'touch x.*No such file'
 if [ -e "$place/x" ] || on node2 sh -c 'test -e ~/x'; then fail "a hint ran what it quotes"; fi
 
-# A rank that somebody ends with SIGTERM leaves no core file.
+# A rank that somebody ends with SIGTERM leaves no core file, so the hint is another one.
 start_there sh -c 'kill -TERM $$'
 expect_status 143
 expect_no_err 'ulimit'
@@ -78,7 +78,7 @@ expect_err 'its agent needs 160 descriptors, and may have 64\. '
 paste_hint
 case $hint in *'ulimit -Hn'*) ;; *) fail "the hint for too few descriptors is '$hint'" ;; esac
 
-# A line like dtagent's own from a start-up file.
+# A start-up file prints a line like dtagent's own.
 version=$("$bin/dtagent" --version | sed -E 's/dtagent (.*) \(protocol (.*)\)/\2 \1/')
 on node2 sh -c "printf '%s\n' 'printf \"\\nDTLAUNCH-AGENT $version 0123456789abcdef0123456789abcdef\\n\"' >~/.ssh/rc"
 start_there true
@@ -88,7 +88,7 @@ paste_hint
 expect_shown '^DTLAUNCH-AGENT'
 on node2 rm .ssh/rc 2>/dev/null || on node2 sh -c 'rm ~/.ssh/rc'
 
-# A cache that others may write.
+# A cache that others may write to.
 on node2 mount -t tmpfs none "$bin"
 on node2 sh -c 'mkdir -p ~/.cache/dtlaunch && chmod 777 ~/.cache/dtlaunch'
 start_there true

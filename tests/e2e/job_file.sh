@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ./dtlaunch.toml, or the file of -c, describes a job: program, arguments, environment, hosts. The
-# command line wins over it; an unknown key is an error with file:line and the nearest known key.
+# command line overrides it. An unknown key is an error with file:line and the nearest known key.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
@@ -63,7 +63,7 @@ expect_err "^dtlaunch: $work/job/lost\.toml:3: hosts.file = \"nowhere\": cannot 
 launch -c "$work/job/lost.toml" -f "$work/nobody"
 expect_err "^dtlaunch: $work/nobody: cannot read: "
 
-# --dry-run asks dttrain about its settings, too.
+# --dry-run lets dttrain check its settings, too.
 printf '[trainer]\nmax_stepz = 3\n' >"$work/job/trainer.toml"
 need_program dttrain
 launch -c "$work/job/trainer.toml" --dry-run

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A job file whose [trainer] table holds dttrain's settings trains on the hosts of the command line.
+# A job file whose [trainer] table has dttrain's settings trains on hosts from the command line.
 . "$(dirname "$0")/lib.sh"
 limit=60
 need_program dttrain

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# kill -9 of one host's agent ends the job on every host: exit status 71, a message that names the
-# host, and 15 s later at the latest no process of the job anywhere.
+# kill -9 of one host's agent ends the job on every host: exit status 71, a message with the host,
+# and after at most 15 s no process of the job anywhere.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 

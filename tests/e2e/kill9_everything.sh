@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# kill -9 of every dtlaunch process of one host at the same moment, as `pkill -9 dt` does it or a
-# kernel without memory: the job ends everywhere with status 71 and a message that names the host,
-# and nothing of it is left, not even a daemon without a variable that tells whose it was.
-# At last the keeper dies with them: dtlaunch goes back to the host, and says what it has ended.
+# kill -9 of all dtlaunch processes of one host at once, as by `pkill -9 dt` or a kernel without
+# memory: the job ends everywhere with status 71 and a message with the host, and nothing is left,
+# not even a daemon without the job's variable. Last, the keeper dies too: dtlaunch goes back to the
+# host and reports what it ended.
 #   kill9_everything.sh [ROUNDS]    by default 3; each takes about a second
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
-# A family like record_family's, and a daemon of it that has an empty environment.
+# A family like record_family's, and a daemon of it with an empty environment.
 cat >"$work/rank" <<RANK
 #!/usr/bin/env bash
 (setsid env -i sleep 600 </dev/null >/dev/null 2>&1 & echo \$!) >"\$0.daemon.\$RANK"
@@ -32,7 +32,7 @@ for ((round = 1; round <= ${1:-3}; ++round)); do
   expect_hosts_idle 15
 done
 
-# Everything but the ranks.
+# All processes but the ranks.
 : >"$record"
 start_job -f "$work/hosts" -np 4 -ppn 2 "$e2e/record_family" "$record"
 expect_family 16

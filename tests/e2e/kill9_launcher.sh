@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# kill -9 of the launcher leaves no process of the job on any host, 15 s later at the latest.
+# After kill -9 of the launcher, no process of the job is left on any host after at most 15 s.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 

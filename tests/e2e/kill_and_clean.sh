@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dtlaunch kill ends a job from any host, with or without its launcher; dtlaunch clean ends what is
-# left when launcher, agent and guard were all killed, and touches no running job.
+# dtlaunch kill ends a job from any host, with or without its launcher. dtlaunch clean ends what is
+# left after kills of launcher, agent and guard, and does not touch running jobs.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
@@ -12,7 +12,7 @@ detached() { # ARGUMENTS: leaves the id in $id
 alive_on() { on "$1" pgrep -x "$2" >/dev/null; }
 nobody_on() { ! alive_on "$@"; }
 
-# In order, from another host, by the beginning of the id.
+# A clean end from another host, by the first characters of the id.
 detached "$e2e/record_family" "$record"
 expect_family 8
 run "$cluster" exec node2 "$bin/dtlaunch" kill "${id:0:5}"
@@ -24,7 +24,7 @@ run "$cluster" exec node1 "$bin/dtlaunch" kill "$id"
 expect_status 0
 expect_err 'has ended already, with status 143'
 
-# The keeper is killed: the agents end the ranks by themselves, and ps and clean tell of it.
+# Kill the keeper: the agents end the ranks by themselves, and ps and clean report it.
 : >"$record"
 detached "$e2e/record_family" "$record"
 expect_family 8
@@ -38,7 +38,7 @@ expect_err 'dtlaunch clean$'
 launch kill "$id"
 expect_status 0
 expect_err "job $id is lost: what it left is ended and forgotten with: dtlaunch clean$"
-# Killed while it wrote its record; process 1 may still be about it.
+# Half-written records: the killed launcher's, and one of process 1, which may still be writing it.
 on node1 sh -c "f=\$(find /tmp /run ~ -path '*/jobs/$id.launcher.*' -print -quit) && cp \$f \$f.tmp &&
   cp \$f \${f%/*}/$id.launcher.1.tmp" || fail "cannot write beside the record of $id"
 launch clean -f "$work/hosts"
@@ -59,7 +59,7 @@ expect_err "job $id was lost, its launcher having been killed; nothing of it is 
 launch clean
 expect_out 'nothing is left of any job'
 
-# The same with the record of the running launcher gone, as after a restart of the machine.
+# The same without the running launcher's record, as after a reboot.
 : >"$record"
 detached "$e2e/record_family" "$record"
 expect_family 8
@@ -76,7 +76,7 @@ launch ps
 launch clean
 expect_out 'nothing is left of any job'
 
-# A keeper that does not answer: the agents' host ends the job, then its launcher is killed.
+# A keeper that does not answer: the agents' host ends the job; then the launcher is killed.
 : >"$record"
 detached "$e2e/record_family" "$record"
 expect_family 8
@@ -85,8 +85,8 @@ expect_status 0
 expect_nothing_left 15
 launch clean
 
-# Everything that looks after a job is killed at once on node2, the keeper, too: helpers in sessions
-# of their own live on, where dtlaunch cannot go back to the host. clean ends them, and only them.
+# Kill everything that watches a job on node2 at once, including the keeper. Helpers in their own
+# sessions live on if dtlaunch cannot reach the host. clean ends exactly these.
 : >"$record"
 detached sleep 300
 bystander=$id

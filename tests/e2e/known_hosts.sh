@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Whether known_hosts lets a host in is what ssh says, whatever its lines (negated and wild patterns,
-# revoked keys, keys of others), and wherever they are: on another port, in further files, under
-# HostKeyAlias, printed by KnownHostsCommand. DTL_KNOWN_HOSTS_ROUNDS of each, beginning with seed
-# DTL_KNOWN_HOSTS_SEED.
+# known_hosts accepts a host exactly if ssh does, for all kinds of lines (negated and wildcard
+# patterns, revoked keys, other hosts' keys) and places: another port, further files, HostKeyAlias,
+# KnownHostsCommand. Runs DTL_KNOWN_HOSTS_ROUNDS rounds of each from seed DTL_KNOWN_HOSTS_SEED on.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
@@ -39,7 +38,7 @@ for ((seed = first; seed < first + rounds; seed++)); do
 done
 [ "$accepted" -gt 5 ] && [ "$accepted" -lt $rounds ] || fail "$accepted of $rounds places let the host in"
 
-# The hint is about the entry that is wrong, and following it helps.
+# The hint concerns the wrong entry, and following it helps.
 on node1 sh -c 'printf "Host node2\n Port 2223\n UserKnownHostsFile ~/.ssh/known_hosts ~/.ssh/more\n" >~/.ssh/config
   : >~/.ssh/known_hosts; echo "[node2]:2223 $1" >~/.ssh/more' - "$(sed -n 's/^OTHER_KEY = "\(.*\)"/\1/p' "$e2e/known_hosts_places.py")"
 launch -H node2 -n 1 true

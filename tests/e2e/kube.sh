@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# dtlaunch kube render: what it prints is good for Kubernetes, whatever the words; the manifests of
-# packaging/kubernetes are what it prints, and mistakes in such are found; a job file counts; what cannot
-# be is refused with what to write instead; the examples of dtlaunch-kubernetes(7) are good, too.
+# dtlaunch kube render: its output is valid for Kubernetes with any arguments; packaging/kubernetes has
+# exactly its output, and the checks find mistakes in it; it uses a job file; it refuses what is not
+# possible, with a hint; the examples of dtlaunch-kubernetes(7) are valid too.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch
 python=/usr/bin/python3
@@ -13,7 +13,7 @@ render() { run env -C "${folder-$work}" "$bin/dtlaunch" kube render "$@"; }
 usual=(--image registry.example/a:1 --nodes 4 --cpus 8 --memory 16Gi)
 kinds=(pytorchjob mpijob trainjob jobset job)
 
-# ---- what is shipped is what it prints
+# ---- the shipped manifests are its output
 DTL_BIN=$bin "$root/packaging/kubernetes/render" "$work/shipped" || fail "cannot render what is shipped"
 diff -r --exclude=render "$root/packaging/kubernetes" "$work/shipped" ||
   fail "packaging/kubernetes is not what dtlaunch kube render prints. Try: packaging/kubernetes/render"
@@ -22,7 +22,7 @@ expect_equal "shipped manifests" "${#shipped[@]}" 6
 check "${shipped[@]}"
 check mistakes "$root"/packaging/kubernetes/{pytorchjob,mpijob,trainjob,jobset,job}/job.yaml
 
-# ---- a PyTorchJob whose ranks are killed each time ends after --restarts, as the operator counts
+# ---- a PyTorchJob whose ranks are always killed ends after --restarts, as the operator counts
 check restarts 3 "$root"/packaging/kubernetes/pytorchjob*/job.yaml
 for count in 0 1 7; do
   for nodes in 1 3 2:5; do
@@ -38,7 +38,7 @@ run "$python" -B "$e2e/kube_manifests.py" "$work/for-ever.yaml"
 expect_status 1
 expect_err 'it starts again for ever when a rank is killed'
 
-# ---- by the operators' definitions as well, where a folder has them: here one of few words
+# ---- checks against the operators' definitions too, if a folder has them: here a small one
 mkdir "$work/definitions"
 cat >"$work/definitions/jobset.yaml" <<'YAML'
 kind: CustomResourceDefinition
@@ -69,7 +69,7 @@ run env DTL_CRD_DIR="$work/definitions" "$python" -B "$e2e/kube_manifests.py" "$
 expect_status 1
 expect_err 'by its definition: JobSet.spec.replicatedJobs: .* is no text'
 
-# ---- one pod, many; other names; no claims
+# ---- one pod, many pods; other names; no claims
 for kind in "${kinds[@]}"; do
   render --kind "$kind" "${usual[@]}" --nodes=1 --namespace team-a --name x --token-secret my.token true
   [ "$status" = 64 ] || fail "an option twice is refused"
@@ -86,7 +86,7 @@ done
 [ "$(grep -c 'kubectl -n team-a create secret generic my.token --from-file=token=' "$work/small.yaml")" = 1 ] ||
   fail "the line that makes the token is not there"
 
-# ---- words reach the pods as they are, whatever they hold
+# ---- arguments reach the pods unchanged, whatever they contain
 # shellcheck disable=SC2016
 words=('$(DTL_TOKEN)' '$$x' "it's" 'a: b' '- c' '#d' '"' '\n' $'tab\tand\nline' true null 012 1e3 '' ' ' '*x' '&y' '!z'
   $'set -e\n\nif a; then\n  b: #c\nfi\n' $'\n lead' '{{' 'é€😀' '%' '@' '`' yes '~' '-' '--' -1 .5 '[1]' x: '?')
@@ -119,7 +119,7 @@ render --kind job "${usual[@]}" printf $'\xff'
 expect_status 64
 expect_err 'a manifest is text'
 
-# ---- the job file: what it says goes to the pods, the command line wins
+# ---- the job file: its values go to the pods; the command line overrides it
 cat >"$work/dtlaunch.toml" <<'TOML'
 nodes = 3
 ranks_per_node = 2

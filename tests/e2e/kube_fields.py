@@ -95,7 +95,7 @@ def replica(*policies):
 
 
 PYTORCH = replica("Always", "OnFailure", "Never", "ExitCode")
-MPI = replica("Never", "OnFailure")  # what its operator's own check lets pass
+MPI = replica("Never", "OnFailure")  # values that its operator accepts
 KINDS = {
     ("v1", "Service"): Fields({
         "clusterIP": TEXT, "publishNotReadyAddresses": TRUTH, "selector": Map(TEXT),

@@ -91,7 +91,7 @@ def checker_of_definitions():
     return by_definition
 
 
-# ---- what the page promises
+# ---- the man page's promises
 
 def promises(item):
     """What is broken of what all pods have, a line each."""
@@ -257,7 +257,7 @@ def restart_by_exit_code(item):
 TORCH = ["spec", "pytorchReplicaSpecs", "Master"]
 POD = ["spec", "template", "spec"]
 SET = ["spec", "replicatedJobs", 0, "template", "spec"]
-MISTAKES = [  # kind, the fault, what is said of it
+MISTAKES = [  # kind, the fault, expected message
     ("MPIJob", change(["spec"], "slotPerWorker", 2), "slotPerWorker: there is no such field"),
     ("MPIJob", change(["spec"], "mpiImplementation", "HPCX"), "'HPCX' is none of"),
     ("MPIJob", change(["spec", "mpiReplicaSpecs", "Worker"], "restartPolicy", "ExitCode"), "none of Never, OnFailure"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # dtlaunch kube render: labels, node selectors, variables, pull policies and secrets, deadlines and patches
-# reach the objects of each kind that they are for; what Kubernetes would refuse, or what would change
-# nothing, is refused before anything is printed.
+# reach the right objects of each kind. What Kubernetes would refuse, or what would have no effect, is
+# refused before any output.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch
 python=/usr/bin/python3
@@ -55,7 +55,7 @@ assert limits and all(limit["activeDeadlineSeconds"] == 7200 for limit in limits
 PYTHON
 done
 
-# ---- a patch for an object beside the job; the order of patches; JSON; fields that go away
+# ---- a patch for another object; the order of patches; JSON; fields that are removed
 cat >"$work/other.json" <<'JSON'
 {"kind": "TrainingRuntime",
  "spec": {"template": {"spec": {"replicatedJobs": [{"name": "node"}], "failurePolicy": null}}}}
@@ -72,7 +72,7 @@ render --kind job "${usual[@]}" --patch policy.json true
 expect_status 0
 expect_out '^  policyTypes: \[Ingress\]$'
 
-# ---- the job file's variables give way to --env; secrets are named
+# ---- --env overrides the job file's variables; secrets are named
 cat >"$work/job.toml" <<'TOML'
 [environment]
 HF_HOME = "/file"
@@ -84,7 +84,7 @@ grep -q -- '- HF_HOME=/file' "$work/out" && fail "the command line does not win"
 expect_out 'OTHER=x'
 expect_err 'HF_TOKEN stands in the manifest as it is'
 
-# ---- refused, with nothing printed
+# ---- refused without output
 refused() { # STATUS PATTERN ARGUMENTS
   render --kind job "${usual[@]}" "${@:3}" true
   expect_status "$1"
@@ -123,7 +123,7 @@ bad 'bad.json: fits none of the objects of this manifest, which has kind Service
 bad 'bad.json: fits none of the objects' '{"metadata": {"name": "other"}}'
 bad 'bad.json: patch 2: changes nothing' '[{"spec": {"suspend": true}}, {"spec": {"completions": 2}}]'
 bad 'bad.json:2: not JSON in UTF-8 from here on' '{"spec":\n  "a\xff"}'
-# YAML is none of it; the hint makes it so.
+# YAML is not accepted; the hint converts it.
 bad "bad.json: not JSON; Python's yaml converts YAML to it" 'spec:\n  suspend: yes\n---\nspec:\n  parallelism: 1\n'
 cure=$(sed -n 's/.*Try: //p' "$work/err")
 (cd "$work" && PATH=/usr/bin:$PATH bash -c "$cure") || fail "the hint does not work: $cure"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# With -l every line carries its rank, and lines of different ranks are never mixed, although each
-# is written in pieces. Standard output and standard error stay apart.
+# With -l, every line has its rank's label, and lines of different ranks are never mixed, although
+# they are written in pieces. Standard output and standard error stay separate.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 

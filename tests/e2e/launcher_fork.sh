@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# -launcher fork, and HYDRA_LAUNCHER, run all hosts on this machine: no ssh, whatever the names; they
-# are one node then. Another launcher's way of starting is refused on the command line, and left out
-# with a notice where a variable asks for it. --port-range holds MASTER_PORT.
+# -launcher fork, and HYDRA_LAUNCHER, run all hosts on this machine without ssh, whatever the names;
+# they are then one node. Another launcher's start method is refused on the command line, and ignored
+# with a notice in a variable. --port-range limits MASTER_PORT.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch dtagent dtguard
 use_plain_path
 
-# No such hosts exist; asking for their names would take long and fail.
+# These hosts do not exist; resolving their names would take long and fail.
 # shellcheck disable=SC2016
 show='echo "$RANK of $WORLD_SIZE: $LOCAL_RANK of $LOCAL_WORLD_SIZE, node $GROUP_RANK of $GROUP_WORLD_SIZE, $MASTER_ADDR"'
 for fork in '-launcher fork' '-bootstrap fork' '--launcher=Fork'; do
@@ -24,7 +24,7 @@ run env I_MPI_HYDRA_BOOTSTRAP=fork "$bin/dtlaunch" -launcher ssh -hosts far1.inv
 expect_status 69
 expect_err 'far1\.invalid'
 
-# Other ways of starting.
+# Other start methods.
 launch -launcher slurm -np 1 true
 expect_status 64
 expect_err '^dtlaunch: -launcher slurm: .* Try: -launcher srun, the default in jobs of Slurm'

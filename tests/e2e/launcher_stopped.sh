@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A launcher that is stopped for longer than agents live without it says so when it goes on, and
-# blames no host: exit status 75, nothing left. A short stop ends nothing. When the process of
-# `dtlaunch up` is killed during a job, that is what the card says.
+# A launcher that was stopped for longer than agents live without it says so when it continues, and
+# blames no host: exit status 75, nothing left. A short stop ends nothing. If the process of
+# `dtlaunch up` is killed during a job, the card says that.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Everything of dtlaunch's that belongs to a job is killed at one moment, on its launcher's host and on another:
-# nobody is left who could end what the ranks had started. The next job of that user on each host does. A killed
-# keeper, which would have done it, is noticed while the others live: here, over ssh and on a node that came by
-# itself. A command of --on-event ends with its launcher, and what it has left is ended as the rest is.
+# All dtlaunch processes of a job are killed at once, on its launcher's host and on another, so nobody can end
+# what the ranks started. The same user's next job on each host does. A killed keeper, which would have done it,
+# is noticed while the others live: locally, over ssh and on a node that joined by itself. An --on-event command
+# ends with its launcher, and what it left is ended like the rest.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
 all_of_us() { on "$1" sh -c 'pgrep -x dtlaunch; pgrep -x dtagent; pgrep -x dtguard; pgrep -x job-keeper' | xargs; } # HOST
-# Of several hosts, in this order: all are stopped before the first one is killed.
+# Of several hosts, in this order: stop all before killing the first.
 strike() { # HOST...
   local host pids=()
   for host; do
@@ -24,7 +24,7 @@ strike() { # HOST...
 alive_on() { on "$1" "$e2e/count_alive" "$record"; } # HOST
 none_on() { [ "$(alive_on "$1")" = 0 ]; }
 
-# ---- the next job on a host ends it, as its launcher and as its node
+# ---- the next job on a host ends leftovers, as launcher and as node
 start_job -f "$work/hosts" -np 4 -ppn 2 "$e2e/record_family" "$record"
 expect_family 16
 strike node1 node2
@@ -41,7 +41,7 @@ grep -Eq '^dtlaunch: ended 6 processes that job [0-9a-f]{16} had left here$' "$w
 expect_hosts_idle 10
 on node1 sh -c 'ls ~/.local/state/dtlaunch/run-*/jobs/* 2>/dev/null' && fail "its records are left"
 
-# ---- a running job is not touched by the next one's sweep, though another job's records are there
+# ---- the next job's sweep does not touch a running job, though another job's records exist
 : >"$record"
 start_job -np 1 "$e2e/record_family" "$record"
 expect_family 4
@@ -55,7 +55,7 @@ touch "$work/end"
 end_job
 expect_status 0
 
-# ---- the keeper alone
+# ---- only the keeper is killed
 for where in "-np 2" "-hosts node2 -np 2" "-hosts node1,node2 -np 2 -ppn 1"; do
   : >"$record"
   # shellcheck disable=SC2086
@@ -110,9 +110,9 @@ for by in clean job; do
   wait_for 10 "what it had left to be ended by a $by" has_events 0
 done
 
-# ---- a limit on the size of files ends no process of ours, and is named where a rank cannot be started for it
-launch -np 1 true # makes the folders
-limited() { # KIB COMMAND: what it says goes into pipes
+# ---- a file size limit ends no process of ours; if a rank cannot be started for it, the message names it
+launch -np 1 true # creates the folders
+limited() { # KIB COMMAND: its output goes into pipes
   # shellcheck disable=SC2016
   run "$cluster" exec node1 bash -c 'set -o pipefail
     (ulimit -f "$1"; exec "$0" --log-dir /run/limited -np 1 sh -c "$2" 2>&1) | cat' "$bin/dtlaunch" "$@"

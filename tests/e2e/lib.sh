@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# What the end-to-end scripts share: running dtlaunch with a time limit, a cluster that goes away
-# with the script, counting processes by recorded pid, and assertions that show what was seen.
+# Shared by the end-to-end scripts: running dtlaunch with a time limit, a cluster that ends with the script,
+# counting processes by recorded pid, and assertions that print what they saw.
 #
-# A script sources this file, says what it needs (need_cluster N, need_program ...), acts, asserts.
-# Exit status 0: the promise holds; 77: skipped, with the reason printed; 1: broken, with the
-# output of the last run printed and its work folder kept.
+# A script sources this file, states its needs (need_cluster N, need_program ...), acts, asserts. Exit status 0:
+# the promise holds; 77: skipped, with the reason; 1: failed, with the last run's output, and its work folder is
+# kept.
 #
-# DTL_BIN: folder of the programs under test. DTL_E2E_WORK: where work folders go; every host of a
-# cluster must see it, so it is never below /tmp.
+# DTL_BIN: folder of the programs under test. DTL_E2E_WORK: where work folders are made. All hosts of a cluster
+# must see it, so it is never below /tmp.
 set -uo pipefail
 
 e2e=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,16 +15,16 @@ root=$(cd "$e2e/../.." && pwd)
 bin=${DTL_BIN:-$root/build/release/bin}
 cluster=$root/tests/cluster/cluster
 promise=$(basename "$0" .sh)
-hosts=()  # the cluster's, empty without one
-copied='' # the programs, where use_plain_path or use_open_paths put them
+hosts=()  # the cluster's hosts; empty without one
+copied='' # programs copied by use_plain_path or use_open_paths
 pod_sshd=$root/packaging/pod-sshd
-limit=60  # seconds that one run may take before it counts as hung
+limit=60  # seconds for one run before it counts as hung
 mkdir -p "${DTL_E2E_WORK:=$root/build/e2e}"
 work=$(mktemp -d "$DTL_E2E_WORK/$promise.XXXXXX")
-record=$work/processes  # lines "HOST PID STARTTIME KIND", written by the ranks of record_family
+record=$work/processes  # lines "HOST PID STARTTIME KIND" from the ranks of record_family
 : >"$record"
 status='' took_ms=''
-# Whoever runs the tests inside a scheduler's job, a pod or a rank does not want them to be part of it.
+# Tests may run inside a scheduler's job, a pod or a rank: do not let them become part of it.
 for variable in $(compgen -e); do
   case $variable in
     SLURM* | FLUX_* | PBS_* | LSB_* | LSF_* | SGE_* | PE_HOSTFILE | PET_* | K_MPI_JOB_ROLE | JOB_COMPLETION_INDEX | \
@@ -65,21 +65,21 @@ fail() {
 
 now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
-# ---- what a script needs
+# ---- a script's needs
 
 need_program() { # NAME...
   local name
   for name in "$@"; do [ -x "$bin/$name" ] || fail "$bin/$name has not been built"; done
 }
 
-# A python with torch of VARIABLE (DTL_TEST_PYTHON or DTL_DEBIAN_PYTHON).
+# The Python with torch that VARIABLE names (DTL_TEST_PYTHON or DTL_DEBIAN_PYTHON).
 need_python() {
   [ -n "${!1:-}" ] || skip "$1 names no python with torch (scripts/test sets it)"
   "$root/tests/support/has_modules" "${!1}" torch || skip "${!1} has no torch"
 }
 
-# dtlaunch starts agents below no path that a login shell might read in its own way: from such a
-# checkout the programs under test are copied to another.
+# dtlaunch starts no agents below a path with characters that a login shell might interpret. From such a
+# checkout, copies the programs under test elsewhere.
 use_plain_path() {
   [[ -z $copied && $bin == *[!A-Za-z0-9_./+-]* ]] || return 0
   copied=$(mktemp -d /var/tmp/dtl-e2e-programs.XXXXXX)
@@ -88,8 +88,8 @@ use_plain_path() {
   bin=$copied
 }
 
-# For scripts that become another user, before need_cluster: this checkout may lie in a home that nobody else may
-# enter, so that the programs and the work folder are copied to where everybody can come.
+# For scripts that become another user; call before need_cluster. This checkout may be in a home that others
+# cannot enter, so copies the programs and the work folder elsewhere.
 use_open_paths() {
   umask 022
   copied=$(mktemp -d /var/tmp/dtl-e2e-programs.XXXXXX)
@@ -100,10 +100,10 @@ use_open_paths() {
   chmod 755 "$copied"/*
   bin=$copied pod_sshd=$copied/pod-sshd record=$work/processes
   : >"$record"
-  cd "$work" || fail "cannot enter $work" # ranks start in the folder that dtlaunch was called in
+  cd "$work" || fail "cannot enter $work" # ranks start in dtlaunch's working folder
 }
 
-# LD_PRELOAD is divided at blanks and colons: a library below such a path cannot be named.
+# LD_PRELOAD splits at blanks and colons, so a library below such a path cannot be named.
 need_undivided_path() {
   [[ $work != *[\ :]* ]] || skip "LD_PRELOAD cannot name a library below '$work'"
 }
@@ -122,12 +122,12 @@ need_cluster() { # N [options of cluster up]
 
 on() { "$cluster" exec "$@"; } # HOST COMMAND...
 
-# Where dtlaunch and dtagent have their records and sockets on HOST.
+# The folder of records and sockets of dtlaunch and dtagent on HOST.
 runtime_folder() { on "$1" sh -c 'echo ~/.local/state/dtlaunch/run-$(uname -n)'; }
 
-# ---- running dtlaunch; on node1 when there is a cluster
+# ---- running dtlaunch, on node1 if there is a cluster
 
-# run COMMAND...: nothing on stdin; leaves $work/out, $work/err, $status and $took_ms.
+# run COMMAND...: without stdin; sets $work/out, $work/err, $status and $took_ms.
 run() {
   local begin
   begin=$(now_ms) status=0
@@ -140,8 +140,8 @@ launch() { # ARGUMENTS of dtlaunch
   if [ ${#hosts[@]} -gt 0 ]; then run "$cluster" exec node1 "$bin/dtlaunch" "$@"; else run "$bin/dtlaunch" "$@"; fi
 }
 
-# start_job ARGUMENTS...: dtlaunch in the background, in a session of its own and with the signal
-# handling of a terminal; its pid, as node1 counts, in $launcher.
+# start_job ARGUMENTS...: runs dtlaunch in the background, in its own session and with a terminal's signal
+# handling; $launcher is its pid on node1.
 start_job() { start_command "$bin/dtlaunch" "$@"; }
 
 start_command() { # COMMAND...
@@ -158,7 +158,7 @@ start_command() { # COMMAND...
   launcher=$(cat "$work/launcher.pid")
 }
 
-# end_job: waits for it; leaves $status and $took_ms (since start_job or the last mark).
+# end_job: waits for it; sets $status and $took_ms (since start_job or the last mark).
 end_job() {
   status=0
   wait "$job" || status=$?
@@ -168,7 +168,7 @@ end_job() {
 
 mark() { job_began=$(now_ms); }
 
-signal() { # SIGNAL PID [HOST]: of one process, or of a group with a negative pid
+signal() { # SIGNAL PID [HOST]: to a process, or to a group with a negative pid
   if [ ${#hosts[@]} -gt 0 ]; then on "${3:-node1}" kill "-$1" -- "$2"; else kill "-$1" -- "$2"; fi
 }
 
@@ -187,7 +187,7 @@ wait_for() { # SECONDS "WHAT" COMMAND...
 recorded() { wc -l <"$record"; }
 has_recorded() { [ "$(recorded)" -ge "$1" ]; }
 
-# How many of the recorded processes are alive, on all hosts together.
+# How many of the recorded processes are alive, on all hosts.
 count_alive() {
   local host total=0 count
   if [ ${#hosts[@]} = 0 ]; then "$e2e/count_alive" "$record"; return; fi
@@ -200,8 +200,7 @@ count_alive() {
 
 nothing_alive() { [ "$(count_alive)" = 0 ]; }
 
-# Fails unless N processes were recorded and all of them live: without that, a later zero says
-# nothing.
+# Fails unless N processes were recorded and all are alive: otherwise a later zero proves nothing.
 expect_family() { # N
   wait_for 20 "$1 recorded processes (there are $(recorded))" has_recorded "$1"
   local alive
@@ -216,15 +215,14 @@ expect_nothing_left() { # SECONDS
 # Pids of the programs named NAME on HOST.
 pids_of() { on "$1" pgrep -x "$2"; }
 
-# Processes of any host beyond those of an idle one: its init and its listening sshd.
+# Processes on any host other than those of an idle one: its init and its listening sshd.
 strangers() {
   "$cluster" ps | awk 'NR > 1 && $2 != 1 && !/ sshd: .*\[listener\]/'
 }
 
 hosts_idle() { [ -z "$(strangers)" ]; }
 
-# After a cut the sshd of a host hears that its connection is gone when TCP tries again: as long again as
-# the cut was.
+# After a cut, a host's sshd notices the lost connection when TCP retries: after as long as the cut lasted.
 expect_hosts_idle() { # SECONDS
   wait_for "$1" "every host to be idle again; at first there was: $(strangers)" hosts_idle
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The scripts' own tools: a process counts while it lives and no longer, and a run has a limit.
+# The scripts' own functions: a process counts only while it lives, and a run has a time limit.
 . "$(dirname "$0")/lib.sh"
 
 "$e2e/record_family" "$record" &

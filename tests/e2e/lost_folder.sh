@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Job control does not hang on a name in /tmp: somebody else's /tmp/dtlaunch-UID takes nothing away,
-# without any place for records every command says so, and connections of `dtlaunch up` are found
+# Job control does not depend on one name in /tmp: another user's /tmp/dtlaunch-UID does no harm.
+# Without any place for records, every command says so. Connections of `dtlaunch up` are found
 # without their socket.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
@@ -14,7 +14,7 @@ start_holder() {
   [ -n "$pid" ] || fail "no process keeps the connections"
 }
 
-# Another user was faster.
+# Another user has created the folder first.
 for host in node1 node2; do
   on "$host" sh -c 'rm -rf /tmp/dtlaunch-0 && mkdir -m 755 /tmp/dtlaunch-0 && chown 65534 /tmp/dtlaunch-0'
 done
@@ -36,7 +36,7 @@ expect_err 'it has ended'
 launch clean -f "$work/hosts"
 expect_status 0
 
-# No home either: the job runs, and who looks for it is told why it is not there and what helps.
+# No home either: the job runs, and commands that look for it say why they fail and what helps.
 nowhere() { run "$cluster" exec node1 env -u HOME -u XDG_STATE_HOME -u XDG_RUNTIME_DIR "$bin/dtlaunch" "$@"; }
 reason='/tmp/dtlaunch-0: cannot use the folder: it belongs to another user \(65534\).*Try: export XDG_STATE_HOME='
 nowhere -np 1 echo hello
@@ -61,7 +61,7 @@ run "$cluster" exec node1 env -u HOME XDG_STATE_HOME=/run/mine "$bin/dtlaunch" p
 expect_status 0
 on node1 test -d /run/mine/dtlaunch/run-node1 || fail "XDG_STATE_HOME does not help as promised"
 
-# The folder goes while connections are kept.
+# The folder disappears while connections are kept.
 for command in down clean; do
   start_holder
   on node1 rm -rf "$(runtime_folder node1)"
@@ -71,7 +71,7 @@ for command in down clean; do
   expect_err "process $pid\\b"
   expect_hosts_idle 10
 done
-# up takes their place, and down ends both.
+# up replaces them, and down ends both.
 start_holder
 first=$pid
 on node1 rm -rf "$(runtime_folder node1)"

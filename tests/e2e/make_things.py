@@ -12,8 +12,8 @@ import sys
 
 FOLDER, MAKE_SENTENCES = sys.argv[1:]
 
-# With torch, what the documents say: init_process_group("gloo"). Without, ranks meet in the same way,
-# at MASTER_ADDR:MASTER_PORT.
+# With torch, as in the documents: init_process_group("gloo"). Without, ranks meet in the same way, at
+# MASTER_ADDR:MASTER_PORT.
 TRAIN = '''"""usage: train.py [--epochs N]"""
 import os, socket, sys
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Messages about mistakes have one shape: "dtlaunch: WHERE: WHY. Try: COMMAND". WHERE is the option as it was
-# typed, with its value, or the file with its line, and the hint is there.
+# Messages about mistakes have one shape: "dtlaunch: WHERE: WHY. Try: COMMAND". WHERE is the option as typed,
+# with its value, or the file with its line. A hint is present.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch
 cd "$work" || exit 1
@@ -19,7 +19,7 @@ shaped() {
   ((++checked))
 }
 
-# Command lines; the part in front of '|' is what the message begins with, and what is typed.
+# Command lines: before '|' the expected start of the message, after it the arguments.
 while IFS='|' read -r where rest; do
   eval "shaped ${where@Q} $where $rest"
 done <<'END'
@@ -139,7 +139,7 @@ file job.toml 'ranks = \n' 'job.toml:1'
 file jobs '-n 1 true\n-n x true\n' 'jobs:2: -n x'
 file jobs "-n 1 'true\n" 'jobs:1'
 
-# Variables, as they are set.
+# Variables.
 for setting in DTL_ENGINE=slurm DTL_SCHEDULER=nosuch MPIEXEC_TIMEOUT=soon; do
   run env "$setting" "$bin/dtlaunch" -np 1 true
   expect_status 64

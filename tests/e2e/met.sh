@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# A line tells of PyTorch ranks that never connected and trained separate models with status 0. Ranks that did
+# If PyTorch ranks never connect and train separate models with status 0, a line says so. Ranks that did
 # connect, however briefly, get no such line.
 # usage: met.sh DTL_TEST_PYTHON|DTL_DEBIAN_PYTHON: the variable that names the python to use
 . "$(dirname "$0")/lib.sh"
 limit=90
 need_python "$1"
-need_cluster 1 # connections of other programs, seen on the same host, would make it say nothing
+need_cluster 1 # connections of other programs on the same host would suppress the line
 python=${!1}
 said='has loaded PyTorch, and no connection to the others was seen'
-export USE_LIBUV=0 # Debian trixie's torch is built without it and asks for it all the same
+export USE_LIBUV=0 # Debian trixie's torch is built without libuv but uses it by default
 
 alone='import time, torch; time.sleep(3)'
-# Started by another program, too.
+# Also if another program starts Python.
 # shellcheck disable=SC2016
 launch -np 2 --oversubscribe sh -c '"$0" -c "$1"; exit 0' "$python" "$alone"
 expect_status 0
 expect_count 1 "^dtlaunch: .*: rank 0 of 2 $said: each seems to have worked by itself\. Does the program call init_process_group\(\)\?$" "$work/err"
 
-# Nothing to say: one rank, a failure, PyTorch that was not loaded.
+# No line: one rank, a failure, PyTorch not loaded.
 launch -np 1 "$python" -c "$alone"
 expect_status 0
 expect_no_err "$said"
@@ -28,7 +28,7 @@ launch -np 2 --oversubscribe "$python" -c 'import time; time.sleep(3)'
 expect_status 0
 expect_no_err "$said"
 
-# They have met: for a moment, long ago, over a file, at a port of their own.
+# They have met: briefly, long ago, over a file, or at their own port.
 cat >"$work/meets.py" <<'PROGRAM'
 import os, sys, time
 import torch, torch.distributed as dist

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# dtlaunch as the launcher of an MPIJob: both forms of the hostfile, a key that a Secret mounts read-only,
-# as no root and in each mode, wherever it is mounted; workers that come late are waited for, with a line
-# each 10 s; whoever shows another host key than the job's is refused.
+# dtlaunch as the launcher of an MPIJob: both formats of the hostfile; a key that a Secret mounts
+# read-only, for a user who is not root, in each mode, wherever it is mounted. It waits for late workers,
+# with a line every 10 s, and refuses workers whose host key is not the job's.
 . "$(dirname "$0")/lib.sh"
-use_open_paths # of pods that are not root's
+use_open_paths # for pods of other users
 need_cluster 3
 limit=60
 user=12345 home=/run/pod elsewhere=/opt/mpi-keys
 as=(setpriv --reuid "$user" --regid "$user" --clear-groups env -i "PATH=$PATH" "HOME=$home")
 names=(dtl-worker-0.dtl.ns1.svc dtl-worker-1.dtl.ns1.svc) # of node2 and node3
 
-# What the operator makes: a P-521 key under RSA's name.
+# As the operator makes it: a P-521 key under RSA's name.
 secret=$work/secret
 mkdir "$secret"
 ssh-keygen -q -t ecdsa -b 521 -m PEM -N '' -C '' -f "$secret/id_rsa"
@@ -18,7 +18,7 @@ cp "$secret/id_rsa.pub" "$secret/authorized_keys"
 ssh-keygen -q -t ecdsa -b 521 -m PEM -N '' -C '' -f "$work/other"
 chmod 644 "$work/other"
 
-# As the kubelet mounts it: root's files behind links, for a group or for everybody.
+# As the kubelet mounts it: root's files behind links, readable for a group or for all.
 mount_secret() { # HOST FOLDER MODE
   # shellcheck disable=SC2016
   on "$1" bash -euc 'secret=$1 folder=$2
@@ -90,7 +90,7 @@ expect_count 1 'waiting for' "$work/err"
 echo "from the last sshd to the end of the job: $took_ms ms"
 expect_within 5000
 
-# ---- Open MPI's form of the list, and a key for a group alone
+# ---- Open MPI's format of the list, and a group-readable key
 for host in "${hosts[@]}"; do remount_secret "$host" "$home/.ssh" 640; done
 for index in 0 1; do echo "${names[$index]} slots=2"; done | on node1 sh -c 'cat >/etc/mpi/hostfile'
 launcher_pod run_on_launcher OMPI_MCA_orte_default_hostfile=/etc/mpi/hostfile OMPI_MCA_orte_keep_fqdn_hostnames=true \
@@ -99,7 +99,7 @@ expect_status 0
 expect_four_ranks
 expect_no_err .
 
-# ---- mounted elsewhere, found by what lies there, or named
+# ---- mounted elsewhere: found by its files, or named
 remount_secret node1 "$elsewhere" 644 "$home/.ssh"
 launcher_pod run_on_launcher "$bin/dtlaunch" sh -c "$say"
 expect_status 0
@@ -123,7 +123,7 @@ expect_err "${names[1]}: cannot start agent: its host key is SHA256:[^ ]+, and n
 expect_within 10000
 no_sshd node3
 
-# ---- one that lets nobody in is named, with where its sshd says why
+# ---- a worker that refuses the login is named, with where its sshd says why
 # shellcheck disable=SC2016
 on node3 "${as[@]}" sh -c 'mkdir "$HOME/refusing" && cp "$HOME/.ssh/id_rsa" "$HOME/refusing/" && cat >"$HOME/refusing/authorized_keys"' \
   <"$work/other.pub" || fail "cannot copy the keys"
@@ -133,7 +133,7 @@ expect_status 77
 expect_err "^dtlaunch: ${names[1]}: cannot start agent: Permission denied .*Try: kubectl -n ns1 logs dtl-worker-1\$"
 no_sshd node3
 
-# ---- one that never comes is named, with what to do; its operator's list is read and not run
+# ---- a worker that never comes is named, with a hint; the operator's list is read and not run
 launcher_pod run_on_launcher "$bin/dtlaunch" --start-timeout 2 true
 expect_status 69
 expect_err "^dtlaunch: ${names[1]}: cannot connect to 10.77.0.3:2222: Connection refused, [23] s after the first try; /etc/mpi/discover_hosts.sh does not list it as running. Try: kubectl -n ns1 describe pod dtl-worker-1"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Command lines written for mpirun do what their authors meant when only the program's name is
-# another: variables, threads, preloaded library, hosts and CPUs are what a stand-in script sees.
+# Command lines for mpirun do the same if only the program's name changes: a stand-in script checks
+# variables, threads, preloaded library, hosts and CPUs.
 . "$(dirname "$0")/lib.sh"
 [ "$(nproc)" -ge 2 ] || skip "the masks name CPU 1"
 need_undivided_path
@@ -9,7 +9,7 @@ python=/usr/bin/python3
 [ -x "$python" ] || skip "there is no $python"
 ln -s "$bin/dtlaunch" "$work/mpirun"
 
-# Each rank tells what it found in a file of its own, in the words that training scripts use.
+# Each rank writes its findings to its own file, with the variables that training scripts use.
 cat >"$work/train.py" <<'SCRIPT'
 import json, os, sys
 found = {name: os.environ.get(name) for name in
@@ -23,7 +23,7 @@ with open(os.path.join(os.path.dirname(__file__), "seen." + os.environ["RANK"]),
     json.dump(found, out)
 SCRIPT
 
-# mpirun ARGUMENTS...: on node1; what the ranks saw is checked by the python lines on stdin, as `seen`.
+# mpirun ARGUMENTS...: runs on node1; python lines on stdin check the ranks' findings as `seen`.
 mpirun() {
   rm -f "$work"/seen.*
   run "$cluster" exec node1 "$work/mpirun" "$@"
@@ -39,7 +39,7 @@ sys.exit(0 if eval(sys.argv[2]) else 1)
 CHECK
 }
 
-# One rank on each host, pinned by a mask; the CPU that the mask leaves out is for communication.
+# One rank on each host, pinned by a mask; the CPU outside the mask is for communication.
 printf 'node1\nnode2\n' >"$work/hostfile"
 mpirun -f "$work/hostfile" -np 2 -ppn 1 -genv 'I_MPI_PIN_DOMAIN=[0x2]' -genv OMP_NUM_THREADS=28 \
   "$python" "$work/train.py" --ipex --do_train
@@ -49,7 +49,7 @@ check 'all(s["arguments"] == ["--ipex", "--do_train"] for s in seen.values())'
 check 'all(s["PMI_RANK"] == s["RANK"] and s["PMI_SIZE"] == s["WORLD_SIZE"] == "2" for s in seen.values())'
 check 'len({s["MASTER_ADDR"] for s in seen.values()}) == 1 and not seen[0]["MASTER_ADDR"].startswith("127.")'
 
-# The mask of a 32-core machine on one that has none of these CPUs: refused, before anything runs.
+# The mask of a 32-core machine on one without these CPUs: refused before anything runs.
 run "$cluster" exec node1 "$work/mpirun" -f "$work/hostfile" -np 2 -ppn 1 \
   -genv 'I_MPI_PIN_DOMAIN=[0xfffffff0]' -genv OMP_NUM_THREADS=28 "$python" "$work/train.py"
 if [ "$(nproc)" -le 4 ]; then
@@ -57,7 +57,7 @@ if [ "$(nproc)" -le 4 ]; then
   expect_err 'I_MPI_PIN_DOMAIN.*0xfffffff0|0xfffffff0.*I_MPI_PIN_DOMAIN'
 fi
 
-# The first host is this machine by the name of localhost, the other one is remote.
+# The first host is this machine as localhost, the other one is remote.
 preload=$work/libdt-stand-in.so
 cc -shared -fPIC -o "$preload" -x c /dev/null
 printf 'localhost\nnode2\n' >"$work/home-hosts"
@@ -67,7 +67,7 @@ check 'len(seen) == 2 and [seen[r]["host"] for r in (0, 1)] == ["node1", "node2"
 check 'all(s["OMP_NUM_THREADS"] == "24" and s["mapped"] for s in seen.values())'
 check 'not seen[0]["MASTER_ADDR"].startswith("127.")'
 
-# No hosts at all: two ranks on this machine.
+# Without hosts: two ranks on this machine.
 mpirun -n 2 -genv OMP_NUM_THREADS=23 "$python" "$work/train.py"
 check 'len(seen) == 2 and all(s["host"] == "node1" for s in seen.values())'
 check 'all(s["OMP_NUM_THREADS"] == s["MKL_NUM_THREADS"] == "23" for s in seen.values())'
@@ -79,7 +79,7 @@ check '[seen[r]["host"] for r in range(3)] == ["node2", "node2", "node1"]'
 check '[seen[r]["LOCAL_RANK"] for r in range(3)] == ["0", "1", "0"] and seen[2]["WORLD_SIZE"] == "3"'
 check 'seen[2]["arguments"] == ["--other"] and seen[0]["arguments"] == []'
 
-# Addresses with comments behind them.
+# Addresses followed by comments.
 {
   printf '%s #node0 ip\n' "$(on node1 hostname -I | awk '{print $1}')"
   printf '%s #node1 ip\n' "$(on node2 hostname -I | awk '{print $1}')"

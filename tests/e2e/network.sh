@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The network of a job is chosen by proof: whatever names, bridges and dead links the hosts have,
-# MASTER_ADDR is an address that every host reaches, and each rank is told its own interface.
+# A job's network is chosen by probing: whatever names, bridges and dead links the hosts have, every
+# host reaches MASTER_ADDR, and each rank gets its own interface.
 . "$(dirname "$0")/lib.sh"
 need_cluster 3 --nics 2
 
@@ -23,13 +23,13 @@ all() { # COMMAND...: on every host
   for host in "${hosts[@]}"; do on "$host" "$@" || fail "$host: $*"; done
 }
 
-# Two networks: the one that the hosts' names lead to.
+# Two networks: it uses the one of the hosts' names.
 job
 expect_network 10.77.0.1 'eth0 eth0 eth0'
 expect_err 'network: 10\.77\.0\.0/16 \(eth0 on 3 nodes\): all 6 pairs reach each other'
 expect_err 'network: 10\.78\.0\.0/16 \(eth1 on 3 nodes\) would do as well'
 
-# --iface by name, by network, by what to leave out; and its mistakes.
+# --iface by name, by network, by exclusion; and mistakes.
 for iface in eth1 10.78.0.0/16 ^eth0 ens9,eth1; do
   job --iface "$iface"
   expect_network 10.78.0.1 'eth1 eth1 eth1'
@@ -57,7 +57,7 @@ expect_err '^  node3 has eth0 10\.77\.0\.3'
 expect_count 0 '^  node[12] has' "$work/err"
 on node3 ip link set eth1 up
 
-# Two interfaces with one dead: its link is up, its packets vanish. It costs no six seconds.
+# Two interfaces, one dead: its link is up but drops packets. The start takes less than six seconds.
 "$cluster" cut node2 eth1
 job --iface ^lo
 expect_network 10.77.0.1 'eth0 eth0 eth0'
@@ -71,7 +71,7 @@ expect_within 9000
 expect_no_err 'cannot reach node[13]'
 "$cluster" mend node2 eth1
 
-# A bridge with the same address on every host, as docker makes it, even on rank 0's host first.
+# A bridge with the same address on every host, as from docker; first only on rank 0's host.
 all ip link add docker0 type bridge
 all ip addr add 172.17.0.1/16 dev docker0
 all ip link set docker0 up
@@ -89,7 +89,7 @@ on node2 ip link set ens3 up
 job --iface 10.78.0.0/16
 expect_network 10.78.0.1 'eth1 ens3 eth1'
 
-# Each host believes that its own name is 127.0.1.1, as Debian's installer writes it.
+# Each host resolves its own name to 127.0.1.1, as Debian's installer configures.
 # shellcheck disable=SC2016
 all sh -c 'sed "s/.* $(hostname)\$/127.0.1.1 $(hostname)/" /etc/hosts >/tmp/h && cat /tmp/h >/etc/hosts'
 job
@@ -100,7 +100,7 @@ if [ -n "${DTL_TEST_PYTHON:-}" ] && "$root/tests/support/has_modules" "$DTL_TEST
   for rank in 0 1 2; do expect_count 1 "^rank $rank of 3: torch " "$work/out"; done
 fi
 
-# IPv6 alone.
+# Only IPv6.
 for i in 1 2 3; do
   on "node$i" ip addr flush dev eth0
   on "node$i" ip -6 addr add "fd77::$i/64" dev eth0 nodad

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# While a job runs, nothing of dtlaunch listens on any host: control travels inside ssh.
+# While a job runs, no dtlaunch process listens on any host: control uses ssh.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A host that is cut off is named within 12 s with exit status 69; its ranks end by themselves
-# when their lease has run out, without the link coming back.
+# A host that is cut off is named within 12 s with exit status 69. Its ranks end by themselves when
+# their lease expires, although the link stays down.
 . "$(dirname "$0")/lib.sh"
 limit=40
 need_cluster 2

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # A scheduler starts dtlaunch on each node: one job, no ssh, a name that resolves late, one status for
-# all. Nobody ends before all ranks have, and SIGTERM to one node ends the job in order.
+# all. No node ends before all ranks have, and SIGTERM to one node ends the job in order.
 . "$(dirname "$0")/lib.sh"
 need_cluster 3
 
 export JOB_COMPLETION_INDEX=0 DTL_NNODES=3 DTL_RDZV=first.pods:29500 DTL_JOB_ID=pods
 token=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
 
-# node I COMMAND...: on host I + 1, as PID 1 of its own; status in $work/status.I.
+# node I COMMAND...: on host I + 1, as PID 1 of its own namespace; status in $work/status.I.
 node() {
   local rank=$1
   shift
@@ -23,7 +23,7 @@ statuses() { cat "$work"/status.[012] | xargs; }
 said() { cat "$work"/err.[012]; }
 ranks_run() { [ "$(cat "$work"/started.* 2>/dev/null | wc -l)" = 3 ]; }
 
-# ---- the name comes late, and the job's status is everybody's
+# ---- the name resolves late, and all nodes return the job's status
 # shellcheck disable=SC2016
 for rank in 1 2 0; do
   node "$rank" -ppn 1 sh -c 'echo "rank $RANK of $WORLD_SIZE ${DTL_TOKEN-none}"; [ $RANK = 0 ] || exit 0
@@ -40,7 +40,7 @@ expect_equal "output of the first node" "$(sort "$work/out.0" | xargs)" \
 expect_equal "output of the others" "$(cat "$work/out.1" "$work/out.2")" ""
 echo "from the name to the end: $(($(now_ms) - late)) ms"
 
-# ---- SIGTERM to one of the others: ranks end in order, all nodes say 143
+# ---- SIGTERM to another node: ranks end in order, all nodes return 143
 rm "$work"/status.*
 # shellcheck disable=SC2016
 for rank in 0 1 2; do
@@ -54,7 +54,7 @@ wait
 expect_equal "statuses of the nodes" "$(statuses)" "143 143 143"
 expect_equal "ranks that ended in order" "$(grep -c drained "$work/out.0")" 3
 
-# ---- set by hand: --nnodes says how many nodes there are, and nobody is sent to kubectl
+# ---- set by hand: --nnodes gives the number of nodes, and no message mentions kubectl
 rm "$work"/status.*
 # shellcheck disable=SC2016
 for rank in 0 1 2; do
@@ -75,7 +75,7 @@ expect_status 124
 expect_err "^dtlaunch: first\.pods:29500: not found in 2 s: .*Try: see whether the job's first node runs"
 expect_no_err kubectl
 
-# ---- without a token, and with another one
+# ---- without a token, and with a wrong one
 run "$cluster" exec node1 env JOB_COMPLETION_INDEX=1 "$bin/dtlaunch" -ppn 1 true
 expect_status 78
 expect_err 'openssl rand -hex 32 \| kubectl create secret generic dtlaunch-token --from-file=token=/dev/stdin,'

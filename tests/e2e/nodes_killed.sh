@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Nodes that come by themselves, and everything of dtlaunch's but dtlaunch is killed on one of them: the ranks
-# start again only once nothing of the last ones is left there, and nothing outlives the job. A first node that
-# is frozen, or a later one, costs the others seconds, not for ever.
+# Nodes that join by themselves; on one of them all dtlaunch processes but dtlaunch are killed. Ranks restart
+# only when nothing of the old ones is left there, and nothing outlives the job. If the first node or another
+# one is frozen, the others wait for seconds, not for ever.
 #   nodes_killed.sh [ROUNDS]    by default 1
 . "$(dirname "$0")/lib.sh"
 limit=120
@@ -11,7 +11,7 @@ export DTL_NNODES=3 DTL_RDZV=first.pods:29500 DTL_JOB_ID=killed DTL_RESTART=0
 DTL_TOKEN=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
 export DTL_TOKEN
 
-# node I ARGUMENTS of dtlaunch: on host I + 1, in the background; its status in $work/status.I.
+# node I ARGUMENTS of dtlaunch: on host I + 1, in the background; status in $work/status.I.
 node() {
   local rank=$1
   shift
@@ -30,13 +30,13 @@ start_nodes() { # ARGUMENTS of dtlaunch
 said() { cat "$work"/err.[012]; }
 statuses() { cat "$work"/status.[012] | xargs; }
 has_ended() { local rank; for rank; do [ -s "$work/status.$rank" ] || return 1; done; }
-# All of dtlaunch's own but dtlaunch, at the same moment.
+# All dtlaunch processes but dtlaunch, at once.
 kill_below() { # HOST
   # shellcheck disable=SC2016
   on "$1" sh -c 'all="$(pgrep -x dtagent) $(pgrep -x dtguard) $(pgrep -x job-keeper)"; kill -STOP $all; kill -KILL $all'
 }
 
-# In the first epoch a family that stays; later ones say how many of those their host still has.
+# The first epoch has a family that stays; later epochs count what their host still has of it.
 cat >"$work/rank" <<RANK
 #!/usr/bin/env bash
 [ "\${TORCHELASTIC_RESTART_COUNT:-0}" != 0 ] || exec "$e2e/record_family" "$record"
@@ -57,7 +57,7 @@ for ((round = 1; round <= ${1:-1}; ++round)); do
   done
 done
 
-# ---- without a restart, they are ended at the job's end
+# ---- without a restart, leftovers are ended at the job's end
 start_nodes -ppn 2 "$e2e/record_family" "$record"
 expect_family 24
 kill_below node3
@@ -67,7 +67,7 @@ grep -Eq '^dtlaunch: node3: ended [0-9]+ processes that the job had left there w
   fail "not said: $(said)"
 expect_nothing_left 5
 
-# ---- the first node's dtlaunch is frozen, and its kernel goes on: ranks end elsewhere, and so do their nodes
+# ---- the first node's dtlaunch is frozen but its kernel runs: ranks end elsewhere, and so do their nodes
 start_nodes -ppn 2 --start-timeout 4 "$e2e/record_family" "$record"
 expect_family 24
 frozen=$(pids_of node1 dtlaunch)
@@ -85,7 +85,7 @@ wait_for 40 "the first node to end; $(said)" has_ended 0
 wait
 expect_nothing_left 10
 
-# ---- another node's dtlaunch is frozen: the job ends, and that node once it goes on
+# ---- another node's dtlaunch is frozen: the job ends, and that node when it continues
 start_nodes -ppn 2 --start-timeout 4 "$e2e/record_family" "$record"
 expect_family 24
 frozen=$(pids_of node2 dtlaunch)
@@ -97,7 +97,7 @@ wait_for 20 "the frozen node to end; $(said)" has_ended 1
 wait
 expect_nothing_left 10
 
-# ---- a node's job-keeper is stopped: the job ends as it would, and so does that node
+# ---- a node's job-keeper is stopped: the job ends as usual, and so does that node
 # shellcheck disable=SC2016
 start_nodes -ppn 1 sh -c 'until [ -e "$0" ]; do sleep 0.05; done' "$work/go"
 keeps() { pids_of node2 job-keeper >/dev/null && pids_of node2 sleep >/dev/null; }

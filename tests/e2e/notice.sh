@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# --spot and --notice-signal: a host that is to go, or the whole job, is told of beforehand: all ranks
-# stop at the same step with one checkpoint, and the job goes on without that host, or ends with 143.
-# The clouds' metadata services are fakes at their own address on the hosts' loopback devices.
+# --spot and --notice-signal: notice that a host, or the whole job, will be ended. All ranks stop at
+# the same step with one checkpoint, and the job continues without that host, or ends with 143. Fakes
+# on the hosts' loopback devices play the clouds' metadata services at their real address.
 . "$(dirname "$0")/lib.sh"
 limit=150
 need_program dttrain
@@ -17,7 +17,7 @@ service node1 hangs
 service node2 aws
 service node3 gcp
 
-# Each line of $work/ranks: EPOCH RANK WORLD_SIZE HOST, when a rank begins.
+# Each rank writes a line to $work/ranks at its start: EPOCH RANK WORLD_SIZE HOST.
 cat >"$work/rank" <<'RANK'
 #!/usr/bin/env bash
 echo "${TORCHELASTIC_RESTART_COUNT:-0} $RANK $WORLD_SIZE $(uname -n)" >>"$1"
@@ -30,7 +30,7 @@ in_epoch() { awk -v epoch="$1" '$1 == epoch' "$work/ranks" | wc -l; }
 ranks_run() { [ "$(in_epoch "$1")" = "$2" ]; } # EPOCH RANKS
 hosts_of() { awk -v epoch="$1" '$1 == epoch { print $4 }' "$work/ranks" | sort -u | xargs; }
 
-# ---- dttrain on three hosts; AWS takes one away, whose token runs out meanwhile
+# ---- dttrain on three hosts; AWS takes one away, whose token expires meanwhile
 fresh
 on node1 sh -c "'$e2e/make_sentences' 400 1 >/tmp/train.tsv"
 run "$cluster" exec node1 "$bin/dttrain" init --train_file /tmp/train.tsv --vocab_size 200 --hidden_size 64 \
@@ -62,7 +62,7 @@ assert [e["cause"] for e in epochs] == ["notice", "interrupted"], epochs
 assert sorted(epochs[1]["hosts"]) == ["node1", "node3"], epochs
 CHECK
 
-# ---- a spare host takes the place; the one that goes still answers, and is not asked back
+# ---- a spare host replaces it; the old host still answers but is not used again
 fresh
 start_job -f "$work/hosts" -np 2 -ppn 1 --max-restarts 1 --spot auto "$work/rank" "$work/ranks"
 wait_for 30 "two ranks" ranks_run 0 2
@@ -74,7 +74,7 @@ touch "$work/ranks.end"
 end_job
 expect_status 0
 
-# ---- nowhere to go on: 143, and a card that says who told it; nobody waits for a service that hangs
+# ---- no host to continue on: 143, and a card with the source; a hanging service delays nobody
 fresh
 printf 'node1\nnode3\n' >"$work/two"
 start_job -f "$work/two" -ppn 1 --spot gcp --grace 30 "$work/rank" "$work/ranks"
@@ -92,7 +92,7 @@ touch "$work/ranks.end"
 end_job
 expect_status 0
 
-# ---- what is left does not hold the ranks: 143 all the same
+# ---- the remaining hosts are too few for the ranks: also 143
 fresh
 start_job -hosts node1:1,node3:1 -np 2 --max-restarts 2 --spot gcp "$work/rank" "$work/ranks"
 wait_for 30 "two ranks" ranks_run 0 2
@@ -102,7 +102,7 @@ expect_status 143
 expect_err '^dtlaunch: not started again: its ranks do not fit what is left: -np 2: needs 1 more slot: 1 host offers 1$'
 expect_no_err 'going on'
 
-# ---- nothing is asked unless wanted; a signal is a notice where that is agreed
+# ---- no queries unless requested; a signal is a notice if configured
 fresh
 start_job -f "$work/hosts" -ppn 1 --notice-signal USR1 --max-restarts 3 "$work/rank" "$work/ranks"
 wait_for 30 "three ranks" ranks_run 0 3

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Kernels and containers that refuse newer system calls (Enterprise Linux 8, older profiles): jobs run, fail, end,
-# and are asked and cleaned up after as elsewhere, on this host and on another one. Each call is refused alone, then
-# all are.
+# answer queries and are cleaned up as usual, on this host and another. First each call is refused alone, then all
+# of them.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
 calls=(pidfd_open pidfd_send_signal clone3 close_range faccessat2 openat2 statx)
 all=$(IFS=,; echo "${calls[*]}")
-# The programs, with an agent that finds its kernel old on every host.
+# The programs, with an agent that finds an old kernel on every host.
 real=$bin old=$work/programs
 mkdir "$old"
 cp "$real/dtlaunch" "$real/dtguard" "$old/"
@@ -21,7 +21,7 @@ start_without() { start_command "${without[@]}" "$old/dtlaunch" "$@"; }
 programs_without ENOSYS "$all"
 launch_without -np 1 true
 [ "$status" != 77 ] || skip "$(cat "$work/err")"
-# The calls are refused there, or all of this proves nothing.
+# Check that the calls are refused: otherwise this test proves nothing.
 # shellcheck disable=SC2016
 launch_without -hosts node1,node2 -np 2 -ppn 1 python3 -c '
 import ctypes, errno, os
@@ -30,7 +30,7 @@ print(libc.syscall(434, os.getpid(), 0), errno.errorcode[ctypes.get_errno()])'
 expect_status 0
 expect_count 2 '^-1 ENOSYS$' "$work/out"
 
-# What a job needs to run, fail and end.
+# A job runs, fails and ends.
 runs() { # WHAT
   echo "refused: $1"
   # shellcheck disable=SC2016
@@ -57,7 +57,7 @@ runs "with EPERM: pidfd_open, pidfd_send_signal, close_range"
 programs_without ENOSYS "$all"
 runs "all"
 
-# ---- all, on two hosts: an agent that is killed, a keeper, everything
+# ---- all calls, on two hosts: kill an agent, a keeper, everything
 two=(-hosts node1,node2 -np 4 -ppn 2)
 for name in dtagent dtguard job-keeper; do
   : >"$record"
@@ -79,7 +79,7 @@ expect_status 0
 expect_out 'ended process'
 expect_nothing_left 20
 
-# ---- a job in the background: asked, listed, told to end
+# ---- a job in the background: queried, listed, told to end
 launch_without --detach -np 1 sh -c 'echo lives; sleep 600'
 expect_status 0
 id=$(cat "$work/out")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ACCELERATE_USE_CPU is set where ranks have nothing but CPUs to compute on, and nowhere else.
-#   on_cpu.sh [inside FOLDER]   inside: a mount namespace of its own, whose /dev gets a GPU
+# ACCELERATE_USE_CPU is set only if ranks have no device but CPUs.
+#   on_cpu.sh [inside FOLDER]   inside: a private mount namespace, whose /dev gets a GPU
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch dtagent dtguard
 show() { # WANTED ARGUMENTS of dtlaunch...

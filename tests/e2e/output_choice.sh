@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What is shown of the ranks' output, and how: labels by pattern, ranks chosen, equal lines folded,
-# files here and on the nodes; a full disk costs output, never the job.
+# Which output of ranks is shown, and how: labels by pattern, selected ranks, folded equal lines, files
+# here and on the nodes. A full disk costs output, never the job.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
-# In a rank's script: meet NAME N waits until all N ranks have come there. $0 is a path of the test's own.
+# In a rank's script: meet NAME N waits until all N ranks arrive. $0 is the test's path.
 meet='meet() {
   : >"$0.$1.$RANK"
   rank=0
@@ -24,7 +24,7 @@ launch "${two[@]}" --tag-output sh -c 'echo out; echo err >&2'
 expect_out '^\[1,1\]<stdout>: ?out$'
 expect_err '^\[1,0\]<stderr>: ?err$'
 
-# Ranks chosen; whoever fails has its last words on the card all the same.
+# Selected ranks; a failing rank's last lines are on the card anyway.
 launch "${two[@]}" -l --only 1 sh -c "$meet"'
   echo mine; meet said 2; [ $RANK = 1 ] || { echo alas >&2; exit 4; }; sleep 60' "$work/only"
 expect_status 4
@@ -38,8 +38,8 @@ launch "${two[@]}" --only 1-x echo
 expect_status 64
 expect_err "'1-x' is neither a rank nor a range"
 
-# Equal lines folded that come within 50 ms (a busy machine may take longer, so it has five tries),
-# each rank's own kept in order.
+# Equal lines within 50 ms are folded (a busy machine may be slower, so it has five tries); each rank's
+# own lines keep their order.
 folds() { # TRY
   launch -f "$work/hosts" -np 4 -ppn 2 -l --fold sh -c "$meet"'
     meet start 4; echo same; meet own 4; echo "I am $RANK"; meet end 4; echo end' "$work/fold.$1"
@@ -50,7 +50,7 @@ folds() { # TRY
 for try in 1 2 3 4 5; do ! folds $try || break; done
 expect_count 6 . "$work/out"
 
-# Files here, emptied first.
+# Files here, truncated first.
 echo old >"$work/file.1"
 launch "${two[@]}" -outfile-pattern "$work/file.%r" sh -c 'echo "out $RANK"; echo "err $RANK" >&2'
 expect_status 0
@@ -77,7 +77,7 @@ expect_equal "the last line" "$(tail -n 1 "$work/err")" \
   'dtlaunch: 5 bytes of standard output are lost: No space left on device'
 expect_no_err 'nobody read'
 
-# Files on the nodes: everything, three of 16 MiB at most, private.
+# Files on the nodes: all output, at most three of 16 MiB, private.
 launch "${two[@]}" --log-dir "$work/logs" --only none sh -c '
   echo first >&2; head -c 60000000 /dev/zero | tr "\0" x; echo; echo the end'
 expect_status 0

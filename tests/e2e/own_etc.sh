@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The test cluster's hosts keep their own files of /etc, and with them their own home and keys, when
-# the machine's are replaced: apt-get does that to /etc/passwd for every package that adds a user.
-# --see shows the folder it names, /tmp too, or says why not.
+# The test cluster's hosts keep their own /etc files, home and keys when the machine's are replaced:
+# apt-get replaces /etc/passwd for every package that adds a user. --see shows the folder that it
+# names, even below /tmp, or says why not.
 #
-# The machine here is this script's own view of it: its /etc is a copy.
+# The machine here is this script's mount namespace, whose /etc is a copy.
 if [ "$(id -u)" = 0 ] && [ -z "${DTL_OWN_ETC:-}" ] && unshare --mount true 2>/dev/null; then
   DTL_OWN_ETC=yes exec unshare --mount --propagation private "$0"
 fi
@@ -57,7 +57,7 @@ if [ -d "$machine_keys" ]; then
 fi
 "$cluster" down
 
-# Where layers may not lie on each other any deeper, a host has a copy.
+# If overlays cannot be stacked any deeper, a host has a copy.
 mkdir "$work/layer"
 while mount -t tmpfs layer "$work/layer" && mkdir "$work"/layer/{upper,work}; do
   mount -t overlay etc -o "lowerdir=/etc,upperdir=$work/layer/upper,workdir=$work/layer/work" /etc \
@@ -71,7 +71,7 @@ expect_hosts_keep_theirs "a copy of /etc"
 "$cluster" down
 hosts=()
 
-see() { # DIR: leaves what `up` says in $work/err
+see() { # DIR: writes `up`'s messages to $work/err
   run "$cluster" up 1 --see "$1"
   [ "$status" != 0 ] || hosts=(node1)
 }
@@ -86,7 +86,7 @@ hosts=()
 see "$shown"
 expect_status 0
 expect_equal "a file under --see" "$(on node1 cat "$shown/file")" text
-tree=${root#/tmp/} # which hosts see in any case
+tree=${root#/tmp/} # hosts see it anyway
 expect_equal "what else is in /tmp" "$(on node1 ls /tmp | grep -vxF "${tree%%/*}")" "$(basename "$shown")"
 "$cluster" down
 hosts=()

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# In a job of PBS agents start as tasks of PBS: by pbs_tmrsh, or by pbsdsh where only that is there, and
-# without ssh. The nodes' token is in no argument, in no environment and in no file that stays. The first
-# cause is the status, and neither qdel nor kill -9 leaves anything. Stand-ins take the place of PBS: they
-# hand the command to a task manager, which runs it on the host as PBS's tasks run, with the job's
-# environment, nothing to read, and their words in the job's output.
+# In a PBS job, agents start as PBS tasks, by pbs_tmrsh or, without it, by pbsdsh, never by ssh. The nodes'
+# token is in no argument, no environment and no file that stays. The first cause is the status, and qdel
+# and kill -9 leave nothing. Fakes play PBS: they pass the command to a task manager, which runs it on the
+# host as PBS does, with the job's environment, no input, and output in the job's output.
 . "$(dirname "$0")/lib.sh"
 need_cluster 3
 
@@ -12,7 +11,7 @@ mkdir -p "$tm" "$pbs/bin"
 mkfifo "$tm/spawn"
 printf '%s\n' node1 node2 node3 node2 >"$work/nodefile"
 
-# What both have in common: the task's words go to the task manager; its status comes back.
+# Shared by both: the command goes to the task manager, and its status comes back.
 cat >"$pbs/spawn" <<'SPAWN'
 [ -n "$PBS_ENVIRONMENT" ] || { echo "$0: not executing under PBS" >&2; exit 255; }
 id=$(uname -n).$$
@@ -42,7 +41,7 @@ shift 3
 DSH
 chmod +x "$pbs/bin/pbs_tmrsh" "$work/pbsdsh"
 
-# The tasks' environment is the job's, whatever that of their starter; without PBS_NODEFILE, as on sisters.
+# The tasks have the job's environment, not their starter's, and no PBS_NODEFILE, as on sister nodes.
 task_environment=(PATH=/usr/bin:/bin HOME=/run/root USER=root LOGNAME=root SHELL=/bin/sh PBS_JOBID=7.server
   PBS_ENVIRONMENT=PBS_BATCH PBS_O_WORKDIR="$work" PBS_NODENUM=1 PBS_TASKNUM=00000002 PBS_MOMPORT=15003)
 run_task() { # ID HOST
@@ -72,7 +71,7 @@ no_logins() {
   for host in "${hosts[@]}"; do ! on "$host" grep -q 'Accepted publickey' /run/sshd.log || fail "ssh to $host was used"; done
 }
 
-# ---- who the ranks are, what is seen of the token, and how each node was reached
+# ---- each rank's place, who sees the token, and how each node was reached
 # shellcheck disable=SC2016
 in_job "$bin/dtlaunch" sh -c 'echo "rank $RANK of $WORLD_SIZE on $(uname -n), task ${PBS_TASKNUM-none}, ${PBS_JOBID-none}"
   echo "tokens $(ls -A "$0" | grep -c "^\.dtlaunch-token") $(env | grep -ci token)"' "$work"
@@ -88,7 +87,7 @@ pbs_tmrsh node3 600"
 expect_equal "what dtlaunch says" "$(cat "$work/err" "$work/job.err")" ""
 expect_hosts_idle 10
 
-# ---- what it would do, and what it sees
+# ---- --show-scheduler, and refused options
 in_job "$bin/dtlaunch" --show-scheduler
 expect_out '^starter +/.*bin/pbs_tmrsh'
 in_job "$bin/dtlaunch" --dry-run true
@@ -98,7 +97,7 @@ in_job "$bin/dtlaunch" -launcher pbs -hosts node2,elsewhere true
 expect_status 64
 expect_err 'elsewhere: not in the allocation: pbs has given this job node1, node2, node3'
 
-# ---- a rank's status is the job's; killed starters end nothing that runs
+# ---- a rank's status is the job's; killed starters end no running rank
 # shellcheck disable=SC2016
 in_job "$bin/dtlaunch" sh -c '[ "$RANK" = 3 ] || exec sleep 60; exit 3'
 expect_status 3
@@ -111,7 +110,7 @@ expect_count 4 '^ran [0-3]$' "$work/out"
 expect_hosts_idle 10
 
 # ---- qdel and kill -9 leave nothing
-fault() { # COMMAND...: strikes a job whose ranks all run, each with a child and a daemon.
+fault() { # COMMAND...: a fault in a job whose ranks all run, each with a child and a daemon
   : >"$record"
   start_command env "${batch[@]}" "$bin/dtlaunch" "$e2e/record_family" "$record"
   expect_family 16
@@ -136,9 +135,9 @@ kill_launcher() { signal KILL "$launcher"; }
 fault kill_launcher
 no_logins
 
-# ---- a token that a node cannot read: its own words are in the job's output
+# ---- a node cannot read the token: its message is in the job's output
 # shellcheck disable=SC2016
-in_job env -u PBS_O_WORKDIR "$bin/dtlaunch" true # HOME is each host's own here
+in_job env -u PBS_O_WORKDIR "$bin/dtlaunch" true # here each host has its own HOME
 expect_status 71
 expect_err 'node[23]: cannot start agent: pbs_tmrsh ended: exit status 65.*error output'
 grep -Eq '^dtlaunch: node2: cannot join the job: cannot read its token from /run/root/\.dtlaunch-token-[0-9a-f]{16}: No such file .*Try: .*export DTL_TOKEN_FILE=' \
@@ -153,12 +152,12 @@ expect_count 4 '^ran [0-3]$' "$work/out"
 in_job env DTL_TOKEN="$(cat "$work/own")" "$bin/dtlaunch" true
 expect_status 0
 
-# ---- a starter that cannot is named, with what it said
+# ---- a failing starter is named, with its message
 in_job env -u PBS_ENVIRONMENT "$bin/dtlaunch" true
 expect_status 71
 expect_err 'node[23]: cannot start agent: pbs_tmrsh ended: exit status 255, saying ".*not executing under PBS"'
 
-# ---- only pbsdsh is there; then neither
+# ---- only pbsdsh exists; then neither
 mv "$work/pbsdsh" "$pbs/bin/pbsdsh"
 mv "$pbs/bin/pbs_tmrsh" "$work/pbs_tmrsh"
 # shellcheck disable=SC2016

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# dtring-perf measures every collective and finds every element right: with one rank by hand, and
-# with two ranks on each of two hosts, for all types and operations. Its JSON is what it printed. With
-# --links it measures every link.
+# dtring-perf measures every collective and verifies every element: with one rank by hand, and with
+# two ranks on each of two hosts, for all types and operations. Its JSON equals its printed table.
+# With --links it measures every link.
 . "$(dirname "$0")/lib.sh"
 limit=60
 need_program dtring-perf

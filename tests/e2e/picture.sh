@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The README's picture is a recording that a browser can play and anyone can show: well-formed, small,
-# without scripts and without a trace of the machine where it was made. scripts/record-run makes such a
-# picture from a real run, and refuses one that shows the machine.
+# The README's picture is a recording that browsers can play: well-formed, small, without scripts and
+# without traces of the machine that made it. scripts/record-run makes it from a real run, and refuses
+# one that reveals the machine.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch dtagent dtguard dttrain
 
-# The texts of a picture, one line of the terminal a line, what is hidden at the end left out.
+# The texts of a picture, one line per terminal line, without those that are hidden at the end.
 cat >"$work/texts.py" <<'PYTHON'
 import re, sys, xml.etree.ElementTree as tree
 path = sys.argv[1]

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Pods of Kubernetes, each a namespace of its own: dtlaunch as PID 1 of another user, on a read-only
-# root, with a CPU quota. Names resolve late, pods end and are made anew elsewhere, and the job goes
-# on; the environments are those that the operators set.
+# Kubernetes pods, each a namespace: dtlaunch as PID 1 of another user, on a read-only root, with a CPU quota.
+# Names resolve late, pods end and are recreated elsewhere, and the job continues. The environments are those
+# that operators set.
 . "$(dirname "$0")/lib.sh"
 limit=120
-use_open_paths # pods are another user's
+use_open_paths # pods run as another user
 need_cluster 5 --cpus 1
 data=$root/tests/data/schedulers
 token=$(head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n')
 export DTL_TOKEN=$token
-wrap=()  # what starts dtlaunch in a pod
+wrap=()  # command that starts dtlaunch in a pod
 names=() # processes that write them
-memory=  # a control group for it
+memory=  # a cgroup that limits it
 
-# Volumes that all pods of a job share; nothing else can be written to.
+# Volumes that all pods of a job share; only they are writable.
 volume() { mkdir -p "$work/$1" && chmod 1777 "$work/$1"; }
 
-# pod JOB NAME NODE VARIABLE=VALUE... -- ARGUMENTS of dtlaunch: in the background; what it says is in
-# $work/JOB.NAME.NODE.out and .err, its exit status in .status.
+# pod JOB NAME NODE VARIABLE=VALUE... -- ARGUMENTS of dtlaunch: in the background; writes
+# $work/JOB.NAME.NODE.out, .err and .status.
 pod() {
   local job=$1 name=$2 node=$3 files=$work/$1.$2.$3 variables=()
   shift 3
@@ -48,7 +48,7 @@ expect_pod() { # SECONDS JOB.NAME.NODE STATUS
   wait_for "$1" "$2 to end; $(said "${2%%.*}")" has_ended "$2"
   expect_equal "exit status of $2" "$(cat "$work/$2.status")" "$3"
 }
-# The pod's dtlaunch, as its node counts: what a scheduler sends its signals to.
+# The pid of the pod's dtlaunch on its node: a scheduler sends its signals there.
 pod_one() { on "$2" pgrep -f "^$bin/dtlaunch .*$work/$1( |\$)" | head -n 1; } # JOB NODE
 tell_pod() { on "$3" kill "-$1" "$(pod_one "$2" "$3")"; }                    # SIGNAL JOB NODE
 name_is_at() { # NAME NODE: in every pod, from now on
@@ -62,8 +62,8 @@ name_is_at() { # NAME NODE: in every pod, from now on
   wait "${names[@]}"
 }
 
-# A rank writes a line EPOCH RANK WORLD_SIZE HOST STEP of each epoch, and counts steps in a file
-# that it goes on from, until the file "end" is there; on SIGTERM it takes 2 s to save that.
+# In each epoch, a rank writes a line EPOCH RANK WORLD_SIZE HOST STEP and counts steps in a file, from which it
+# resumes, until the file "end" exists. On SIGTERM it takes 2 s to save.
 cat >"$work/rank" <<'RANK'
 #!/usr/bin/env bash
 cd "$1"
@@ -80,7 +80,7 @@ expect_epoch() { # SECONDS JOB EPOCH RANKS
   expect_equal "world sizes of epoch $3 of $2" "$(in_epoch "$2" "$3" | awk '{ print $3 }' | sort -u)" "$4"
 }
 
-# ---- B1, B2, B4, C1: a PyTorchJob's environment as it is; names come late; nobody ends before all
+# ---- B1, B2, B4, C1: a PyTorchJob's environment; names resolve late; no pod ends before all ranks
 volume torch
 master() { sed -e 's/^HOSTNAME=.*/HOSTNAME=dtl-master-0/' -e 's/^\(RANK\|PET_NODE_RANK\)=.*/\1=0/' "$1"; }
 worker() { sed -e "s/^HOSTNAME=.*/HOSTNAME=dtl-worker-$2/" -e "s/^\(RANK\|PET_NODE_RANK\)=.*/\1=$(($2 + 1))/" "$1"; }
@@ -97,7 +97,7 @@ mapfile -t variables < <(master "$fixture")
 pod torch dtl-master-0 node1 "${variables[@]}" -- sh -c "$program" rank "$work/torch"
 wait_for 20 "the first pod to listen; $(said torch)" on node1 sh -c "ss -H -ltn 'sport = 23456' | grep -q ."
 [ -z "$(ls "$work"/torch.*.status 2>/dev/null)" ] || fail "a pod has ended: $(said torch)"
-# B6: what kubectl exec leaves behind is PID 1's, and is reaped.
+# B6: PID 1 reaps what kubectl exec leaves.
 one=$(pod_one torch node1)
 on node1 nsenter --pid --target "$one" sh -c 'sleep 3 >/dev/null 2>&1 &' || fail "cannot enter the pod"
 orphans() { on node1 pgrep -x -P "$one" sleep >/dev/null; }
@@ -114,10 +114,10 @@ expect_equal "ranks" "$(sort -k 2n "$work/torch.dtl-master-0.node1.out" | sed 's
   "$(for rank in {0..7}; do echo "rank $rank of 8 on ${all[rank / 2]}"; done | xargs)"
 expect_count 8 ', 1 thread, no token$' "$work/torch.dtl-master-0.node1.out"
 
-# ---- A6, C2, C3: a rank for each CPU that the quota leaves is worth a warning; CPUs that are not ours
-# are left alone, and so is memory where mbind(2) is forbidden
+# ---- A6, C2, C3: a warning for a rank per CPU of the quota; it does not pin to CPUs outside, nor bind memory
+# where mbind(2) is forbidden
 volume train
-install -m 755 "$e2e/without_calls.py" "$work/" # where another user can come
+install -m 755 "$e2e/without_calls.py" "$work/" # where another user can enter
 train() { # INDEX NODE
   mapfile -t variables < <(sed -e "s/^HOSTNAME=.*/HOSTNAME=dtl-node-0-$1/" -e 's/^PET_NNODES=.*/PET_NNODES=2/' \
     -e "s/^\(PET_NODE_RANK\|JOB_COMPLETION_INDEX\)=.*/\1=$1/" -e 's/^PET_NPROC_PER_NODE=.*/PET_NPROC_PER_NODE=2/' \
@@ -139,7 +139,7 @@ for line in 'PET_NPROC_PER_NODE=2 for 1 CPU: ' 'dtl-node-0-0, dtl-node-0-1: 2 th
   grep -q "$line" "$work/train.dtl-node-0-0.node1.err" || fail "$(said train)"
 done
 
-# A pod's memory limit ends a rank: that is said, and a scheduler may try again.
+# A rank killed by the pod's memory limit: the message says so, and a scheduler may retry.
 group=/sys/fs/cgroup/memory/dtl-e2e-$$
 if mkdir "$group" 2>/dev/null && echo 64M >"$group/memory.limit_in_bytes" 2>/dev/null; then
   volume full
@@ -167,7 +167,7 @@ elastic() { # NUMBER NODE
     "$data/k8s-pytorchjob-elastic-worker2.env")
   pod elastic dtl-elastic-worker-$1 "$2" "${variables[@]}" -- "$work/rank" "$work/elastic"
 }
-# A Secret's volume: links to files of root's in a folder that anybody may write to.
+# A Secret's volume: links to root's files, in a folder that all may write to.
 mkdir -p "$work/secret/..data" && chmod 1777 "$work/secret" && echo "$token" >"$work/secret/..data/token"
 ln -s ..data/token "$work/secret/token"
 workers() { # NUMBER NODE
@@ -187,11 +187,11 @@ expect_epoch 30 jobset 0 3
 expect_epoch 30 elastic 0 3
 expect_epoch 30 workers 0 2
 
-# B3: a node falls silent; pods of the same names come elsewhere, at first beside the old ones.
+# B3: a node falls silent; pods with the same names start elsewhere, at first beside the old ones.
 "$cluster" cut node2
 jobset 1 node5
 elastic 1 node5
-# The pod that the others look for ends, and comes elsewhere: they wait for it.
+# The pod that the others resolve ends and starts elsewhere: they wait for it.
 tell_pod KILL workers node3
 wait_for 10 "the first pod to end" has_ended workers.dtl-worker-0.node3
 name_is_at dtl-worker-0 node5
@@ -202,7 +202,7 @@ expect_pod 10 workers.dtl-worker-0.node5 0
 expect_pod 10 workers.dtl-worker-1.node4 0
 grep -q 'the job.s first node is gone; what ran here has ended; waiting 300 s' \
   "$work/workers.dtl-worker-1.node4.err" || fail "$(said workers)"
-# The others go on, with the new pod in the place of the old one, or without.
+# The others continue, with the new pod in place of the old one, or without it.
 expect_epoch 40 jobset 1 3
 expect_equal "hosts of the second epoch" "$(in_epoch jobset 1 | awk '{ print $4 }' | xargs)" \
   "dtl-workers-0-0 dtl-workers-0-1 dtl-workers-0-2"
@@ -217,7 +217,7 @@ expect_pod 20 elastic.dtl-elastic-worker-1.node2 78
 grep -q 'dtl-elastic-worker-1 has come in its place since: it is of generation 1 there' \
   "$work/elastic.dtl-elastic-worker-1.node2.err" || fail "$(said elastic)"
 
-# A pod is told to end: it may go once its ranks have, and another one takes its place.
+# A pod is told to end: it may end after its ranks, and another pod replaces it.
 tell_pod TERM jobset node3
 expect_pod 12 jobset.dtl-workers-0-2.node3 143
 jobset 2 node4
@@ -225,7 +225,7 @@ expect_epoch 20 jobset 2 3
 grep -q 'dtl-workers-0-2 is to end: stopping the ranks$' \
   "$work/jobset.dtl-workers-0-0.node1.err" || fail "$(said jobset)"
 
-# B7: all are told to end, with a grace of 15 s: what takes 5 s is saved, and nobody says that the job goes on.
+# B7: all are told to end, with a grace of 15 s: ranks that need 5 s save, and no pod says that the job goes on.
 goes_on() { grep -Ec 'go(es|ing)? on' "$work/jobset.dtl-workers-0-0.node1.err"; }
 went_on=$(goes_on)
 rm -f "$work/jobset/saved"
@@ -241,7 +241,7 @@ expect_within 15000
 expect_equal "lines that say that the job goes on" "$(goes_on)" "$went_on"
 expect_equal "ranks that have saved" "$(sort "$work/jobset/saved" | xargs)" "0 saved 1 saved 2 saved"
 
-# A job of no fixed size takes the new pod, goes on when one leaves it, and ends with status 0.
+# An elastic job takes the new pod, continues when one leaves, and ends with status 0.
 expect_epoch 40 elastic 2 3
 tell_pod TERM elastic node3
 expect_pod 10 elastic.dtl-elastic-worker-2.node3 143

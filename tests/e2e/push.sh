@@ -1,30 +1,30 @@
 #!/usr/bin/env bash
-# --push: hosts that have nothing of dtlaunch run a job, find the programs there the next time, and
-# keep nothing half-written, whatever goes wrong.
+# --push: hosts without dtlaunch run a job, find the programs there the next time, and keep no partial files,
+# whatever goes wrong.
 . "$(dirname "$0")/lib.sh"
 need_program dttrain
-use_open_paths # one user is not root
+use_open_paths # for a user who is not root
 need_cluster 5
 cache='.cache/dtlaunch'
 
-# What travels wants nothing of a host but its C library.
+# The pushed programs need only the host's C library.
 for program in dtagent dtguard dttrain; do
   needed=$(LC_ALL=C objdump -p "$bin/$program" | awk '$1 == "NEEDED" { print $2 }' |
     grep -vE '^(libc|libm|libmvec|ld-linux-x86-64)\.so' | xargs)
   expect_equal "libraries of $program" "$needed" ''
 done
 
-# node2 to node5 have none of our programs, each has a home of its own.
+# node2 to node5 have none of our programs; each has its own home.
 for host in node2 node3 node4 node5; do on "$host" mount -t tmpfs none "$bin"; done
 content() { on "$1" sh -c "cd ~/$cache 2>/dev/null && ls -A"; }
-# A host from which dtlaunch has gone at once clears up by itself.
+# If dtlaunch disappears, the host removes partial files by itself.
 expect_content() { # HOST LINES
   wait_for 5 "$1 to keep $2 things; it keeps: $(content "$1")" keeps "$@"
 }
 keeps() { [ "$(content "$1" | wc -l)" = "$2" ]; } # HOST LINES
 
-# What is there is of another version: it is not used, and of the old ones the newest two stay. A
-# push that died there long ago left its remains.
+# Another version is there: it is not used, and the newest two old ones stay. A push that died long ago left
+# partial files.
 on node2 sh -c "umask 077; mkdir -p ~/$cache && cd ~/$cache && mkdir .new-0.99999999.node2 &&
   for i in 1 2 3 4; do mkdir 0.0.\$i-aa && touch 0.0.\$i-aa/dtagent; done"
 launch -v -hosts node2,node3 --push -ppn 1 -np 2 uname -n
@@ -35,7 +35,7 @@ expect_content node2 3
 expect_content node3 1
 expect_equal "the cache's mode" "$(on node3 sh -c "stat -c %a ~/$cache ~/$cache/* | sort -u")" 700
 
-# Once there, it is not sent again, and found without --push.
+# The next time it is not sent again, and found without --push.
 launch -v -hosts node2,node3 --push -ppn 1 -np 2 uname -n
 expect_status 0
 expect_no_err ': sent '
@@ -43,7 +43,7 @@ launch -hosts node2,node3 -ppn 1 -np 2 uname -n
 expect_status 0
 expect_count 2 '^node[23]$' "$work/out"
 
-# Damage heals: a few bytes, in a file that has kept its length.
+# Damage is repaired: a few bytes, in a file of unchanged length.
 on node3 sh -c "cd ~/$cache/*[0-9a-f] && printf damage | dd of=dtguard bs=1 seek=5000 conv=notrunc" 2>/dev/null ||
   fail "cannot damage what node3 has"
 launch -hosts node3 -np 1 uname -n
@@ -57,7 +57,7 @@ launch -v -hosts node3 --push -np 1 uname -n
 expect_status 0
 expect_no_err ': sent '
 
-# What others can write is not run.
+# Files that others can write are not run.
 on node3 sh -c "chmod o+w ~/$cache/*/dtagent"
 launch -hosts node3 -np 1 uname -n
 expect_status 71
@@ -67,19 +67,19 @@ expect_err 'node3: .*everybody may write .*/dtagent;'
 launch -hosts node3 --push -np 1 uname -n
 expect_status 0
 
-# dttrain comes along where it is the job's program.
+# dttrain is pushed if it is the job's program.
 launch -hosts node2,node3 --push -ppn 1 -np 2 dttrain --version
 expect_status 0
 expect_out '^dttrain '
 content node3 | grep -q -- '-dttrain$' || fail "node3 has no dttrain: $(content node3)"
 
-# A full disk: the host, the folder, the reason, and nothing is left.
+# A full disk: names the host, the folder and the reason, and leaves nothing.
 on node4 sh -c 'mkdir -p ~/.cache && mount -t tmpfs -o size=256k none ~/.cache'
 launch -hosts node3,node4 --push -ppn 1 -np 2 uname -n
 expect_status 73
 expect_err "node4: .*/$cache: cannot push: No space left on device\. Try: ssh node4 df -h "
 expect_content node4 0
-# It fits only half: dtagent arrives, dttrain does not.
+# Only half fits: dtagent arrives, dttrain does not.
 on node4 mount -o remount,size=5m /run/root/.cache
 launch -hosts node4 --push -np 1 dttrain --version
 expect_status 73
@@ -97,7 +97,7 @@ expect_err 'node5: cannot push dtagent: the host is riscv64, the dtagent here is
 expect_content node5 0
 on node5 umount "$(on node5 sh -c 'command -v uname')"
 
-# dtlaunch push, ahead of time; to a login shell that is no POSIX shell where there is one.
+# dtlaunch push, ahead of time; to a login shell that is not a POSIX shell, if installed.
 for shell in tcsh fish zsh; do command -v $shell >/dev/null && break; done
 if shell=$(command -v $shell); then
   on node5 cat /etc/passwd | sed "s|^\(root:.*:\)[^:]*$|\1$shell|" >"$work/passwd"
@@ -115,7 +115,7 @@ expect_status 69
 expect_out '^node5: removed from '
 expect_content node3 0
 
-# Where the programs lie in a folder that the user of a host may not enter, that is said, and --push is the way.
+# If the user of a host may not enter the programs' folder, the message says so and suggests --push.
 # shellcheck disable=SC2016
 on node4 bash -euc 'echo "ann:x:4321:4321::/run/ann:/bin/bash" >>/etc/passwd
   echo "ann:*:19000:0:99999:7:::" >>/etc/shadow

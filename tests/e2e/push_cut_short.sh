@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A push that is killed in the middle leaves no half-written version: what remains is removed at
-# once, or by the next push; and pushes at the same time do not disturb each other.
+# A push killed in the middle leaves no partial version: leftovers are removed at once, or by the
+# next push. Parallel pushes do not disturb each other.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2 --rate 8mbit
 cache='.cache/dtlaunch'
@@ -16,7 +16,7 @@ signal KILL "$launcher"
 end_job
 wait_for 10 "its remains to be removed: $(content)" empty
 
-# The far side dies, and nothing there can clean up.
+# The remote side dies, and cannot clean up.
 start_job -hosts node2 --push -np 1 uname -n
 wait_for 10 "the push to begin" arriving
 on node2 sh -c 'kill -9 $(pgrep -f DTLAUNCH-PUSH)'
@@ -24,7 +24,7 @@ end_job
 expect_status 73
 arriving || fail "nothing is left of the killed push, so the next has nothing to show"
 
-# Two at once: both jobs run, one version is there, and the remains of before are gone.
+# Two at once: both jobs run, one version is there, and old leftovers are gone.
 start_job -hosts node2 --push -np 1 uname -n
 launch -hosts node2 --push -np 1 uname -n
 expect_status 0

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# One line at the start of a job says on which hosts the virtual environment is missing, and where
-# python3 has another version than here. The job runs as usual; no Python is started to find out.
+# One line at the start of a job lists hosts without the virtual environment, and hosts whose
+# python3 has another version than here. The job runs as usual; no Python is started for this.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
-# Folders below /tmp are each host's own. This Python would leave a trace if it were started.
+# Folders below /tmp are private to each host. This Python leaves a trace if it is started.
 fake_python() { # HOST VERSION
   # shellcheck disable=SC2016
   on "$1" sh -c 'mkdir -p /tmp/pythons && cd /tmp/pythons && printf "#!/bin/sh\ntouch /tmp/started\n" >python$1 &&
@@ -32,7 +32,7 @@ launch_python -genv CONDA_PREFIX /tmp/venv "$work/script"
 expect_status 0
 expect_count 1 "differs: /tmp/venv \(CONDA_PREFIX\) is missing on node2; python3 is Python 3\.11 here and 3\.9 on node2\$" "$work/err"
 
-# The same everywhere, or no Python: nothing to say.
+# The same everywhere, or no Python: no line.
 on node2 mkdir -p /tmp/venv
 launch_python -genv VIRTUAL_ENV /tmp/venv echo done
 expect_status 0

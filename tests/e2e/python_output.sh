@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a rank's Python prints is seen at once and never lost, however Python is started and however it ends.
+# Output of a rank's Python appears at once and is never lost, however Python starts and ends.
 . "$(dirname "$0")/lib.sh"
 limit=40
 need_program dtlaunch dtagent dtguard
@@ -39,7 +39,7 @@ check 3 exit -np 1 "$work/wrapper" "$work/rank.py"
 check 3 exit -hosts localhost -np 1 sh -c 'exec python3 "$@"' sh "$work/rank.py"
 check 124 sleep -np 1 --timeout 5 python3 "$work/rank.py"
 
-# Whoever exported it, decides; an empty value lets Python buffer.
+# An exported value wins; an empty value lets Python buffer.
 show='import os; print("[" + os.environ["PYTHONUNBUFFERED"] + "]")'
 launch -np 1 python3 -c "$show"
 expect_out '^\[1\]$'

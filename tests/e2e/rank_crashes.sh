@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A rank killed by a signal gives 128 + its number, and the signal's name in the card; a program
-# that is not there gives 127, one that cannot be executed 126.
+# A rank killed by a signal gives 128 + its number, and the card names the signal. A missing program gives 127, one
+# that cannot be executed 126.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch dtagent dtguard
 
@@ -24,8 +24,8 @@ launch -np 2 --oversubscribe -wdir "$work/no-such-folder" true
 [ "$status" != 0 ] || fail "a working directory that is missing was ignored"
 expect_err 'no-such-folder'
 
-# A shell runs text alone. Each of these files ends in a command that a shell would find behind the binary data; the
-# card says what the file is instead.
+# A shell runs only text. Each of these files ends in a command that a shell would find after binary data; the card
+# says what kind of file it is.
 refuse() { # FILE PATTERN
   chmod +x "$work/$1"
   launch -np 1 -wdir "$work" "./$1"
@@ -46,7 +46,7 @@ printf '\xef\xbb\xbf%s' "$command" >"$work/mark"
 refuse mark 'it starts with a byte order mark'
 printf '#!%s\n%s' "$work/texts.gz" "$command" >"$work/data.sh"
 refuse data.sh "its interpreter '$work/texts.gz': it is a gzip file"
-# Of another architecture: the same ELF file, but for the number of its machine.
+# For another architecture: the same ELF file with another machine number.
 cp /bin/true "$work/other"
 for machine in '\xb7\0:aarch64' '\x3e\0:x86_64'; do
   printf "${machine%:*}" | dd of="$work/other" bs=1 seek=18 conv=notrunc status=none

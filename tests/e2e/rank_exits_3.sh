@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# One rank exits 3: the others are ended, the card names rank, host, status and the last lines of
-# its standard error, and dtlaunch exits 3.
+# One rank exits 3: dtlaunch ends the others and exits 3. The card has rank, host, status and the
+# last lines of the rank's standard error.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
-# Rank 2 waits until the others have their families up, so that their end is seen to happen.
+# Rank 2 waits for the others' families, so that the test sees them end.
 cat >"$work/rank" <<'RANK'
 [ "$RANK" = 2 ] || exec "$1/record_family" "$2"
 until [ "$(wc -l <"$2")" -ge 12 ]; do sleep 0.05; done

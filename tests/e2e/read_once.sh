@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One start reads the job file once and asks the scheduler's own program once: a file that changes in between
-# cannot give a job two truths.
+# One start reads the job file once and runs the scheduler's program once, so a file that changes in between
+# cannot give a job two versions.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch
 command -v strace >/dev/null || skip "there is no strace"
@@ -16,7 +16,7 @@ printf 'program = "true"\nlauncher = "fork"\n' >"$work/dtlaunch.toml"
 allocation=(SLURM_JOB_ID=7 SLURM_JOB_NODELIST='r[1-2]n[1-2]' SLURM_JOB_NUM_NODES=4 SLURM_NTASKS=4
   SLURM_TASKS_PER_NODE='1(x4)' ASKED="$work/asked" PATH="$work/bin:$PATH")
 
-opened() { # PATTERN: how often a file of such a name was opened
+opened() { # PATTERN: how often files with such a name were opened
   grep -c "openat([^,]*, \"[^\"]*$1\"" "$work/trace"
 }
 cd "$work" || exit 1

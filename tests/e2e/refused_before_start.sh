@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Every option with a value that it cannot have is refused before anything starts: no rank ran, and
-# where there is a report it knows of no process.
+# Every option with an invalid value is refused before anything starts: no rank runs, and a report
+# lists no process.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch
 
-# wrong OPTION VALUE...: what it must refuse. Options that take any text have no line.
+# wrong OPTION VALUE...: values that it must refuse. Options that take any text are not listed.
 declare -A wrong=(
   [hostfile]=/no/such/hosts [hosts]=a,,b:0 [nnodes]=3 [discover]=true [np]=0 [ppn]=0 [grr]=0 [rankmap]=0,x
   [iface]=nosuch0 [port-range]=9:1 [launcher]=slurm [config]=/no/such.toml [genv]=1A=x [env]==x
@@ -47,7 +47,7 @@ refuse -fold -no-fold
 refuse -hosts a -hostfile b
 refuse -nosuchoption
 
-# Each option of --help-all that takes a value is here, or takes any text.
+# Each option of --help-all with a value must be listed, or take any text.
 while read -r name; do
   [ -n "${wrong[$name]-}" ] || [[ $any_text == *" $name "* ]] || fail "-$name is not tried with a wrong value"
 done < <("$bin/dtlaunch" --help-all | sed -n 's/^  \(-.*\)/\1/p' | sed 's/  .*//; s/.*, -/-/; s/^-*//' |

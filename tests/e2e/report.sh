@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --report writes JSON that says how the job went: whose status it is, when, and no secret.
+# --report writes JSON about the job: whose status it has, times, and no secrets.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
@@ -27,7 +27,7 @@ age = (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
 assert 0 <= age < 60, f"it began {age} s ago"
 CHECK
 
-# Nobody else may read it, and it names no password of the command.
+# Others cannot read it, and it contains no password from the command.
 umask 022
 echo '{}' >"$work/private.json"
 launch -f "$work/hosts" -np 2 -ppn 1 --report "$work/private.json" \
@@ -36,7 +36,7 @@ expect_status 0
 grep -q hunter2 "$work/private.json" && fail "the report shows a password of the command"
 [ "$(stat -c %a "$work/private.json")" = 600 ] || fail "others may read the report"
 
-# Who was ended by dtlaunch, and who ended by itself: in the same moment, or when told to.
+# Which ranks dtlaunch ended, and which ended by themselves, at the same moment or when told to.
 # shellcheck disable=SC2016
 launch -np 4 --oversubscribe --report "$work/ends.json" sh -c 'case $RANK in
   0) until [ -e "$0.1" ] && [ -e "$0.2" ]; do sleep 0.01; done; exit 3;;
@@ -51,7 +51,7 @@ ends = [rank["ended_by_dtlaunch"] for rank in json.load(open(sys.argv[1]))["rank
 assert ends == [False, False, False, True], ends
 CHECK
 
-# A place for the report that goes away meanwhile: the job's success is not the whole truth.
+# The report's folder disappears meanwhile: the job's success is not enough for status 0.
 mkdir "$work/gone"
 launch -np 1 --report "$work/gone/report.json" rm -r "$work/gone"
 expect_status 73
@@ -61,7 +61,7 @@ launch -np 1 --report "$work/no/such/folder/report.json" true
 [ "$status" = 73 ] || [ "$status" = 74 ] || fail "a report that cannot be written gives $status"
 expect_err 'no/such/folder'
 
-# Every field is in the manual page, and every field of the page is in one of the reports.
+# The manual page has every field, and the reports have every field of the page.
 # shellcheck disable=SC2016
 launch -f "$work/hosts" -np 2 -ppn 1 --report "$work/killed.json" sh -c 'echo last words >&2; kill -9 $$'
 launch -f "$work/hosts" -np 4 -ppn 2 --timeout 3 --report "$work/timeout.json" "$e2e/asked_rank"
@@ -77,7 +77,7 @@ for line in section.splitlines():
     if re.match(r"\.(It |Pq |Po )?Cm |\.Po each|^(ranks|\.Cm)", line) or " Cm " in line:
         words = line.split("Cm ", 1)[1] if "Cm " in line else ""
         documented |= set(re.findall(r"[a-z_0-9]{2,}", words))
-# Named after hosts and variables, not by us.
+# These are names of hosts and variables, not of fields.
 free = {"dtagent", "environment_of_rank_0"}
 def fields(value, into):
     if isinstance(value, dict):
@@ -91,14 +91,14 @@ def fields(value, into):
 written = set()
 for name in sys.argv[2:]:
     fields(json.load(open(name)), written)
-# These need eight cores for each rank, an agent that fails, a host that is lost, and a job that hangs.
+# These need eight cores per rank, a failing agent, a lost host, or a hanging job.
 elsewhere = {"comm_cpus", "text", "left_out", "native", "native_problem"}
 extra, missing = written - documented, documented - written - elsewhere
 if extra or missing:
     sys.exit(f"not documented: {sorted(extra)}; documented and never written: {sorted(missing)}")
 CHECK
 
-# A device, a pipe and the standard output are written to and not replaced. A folder or a disk is refused before
+# A device, a pipe and standard output are written to, not replaced. A folder or a full disk is refused before
 # anything starts.
 is_report() { python3 -c 'import json, sys; json.load(sys.stdin)["began"]'; }
 if [ "$(id -u)" = 0 ] && mknod "$work/null" c 1 3; then

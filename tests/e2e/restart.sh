@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# --max-restarts: after a lost rank or agent all ranks start again, never before the old ones are gone; what
-# another try does not mend ends the job with the reason. restart_cut.sh has lost hosts.
+# --max-restarts: after a lost rank or agent, all ranks restart, never before the old ones are gone. A
+# failure that a retry cannot fix ends the job with the reason. restart_cut.sh tests lost hosts.
 . "$(dirname "$0")/restart_lib.sh"
 
-# ---- a rank is killed: the others end, and all begin again where they were
+# ---- a rank is killed: the others end, and all restart on the same hosts
 fresh
 start_job -f "$work/hosts" -np 3 -ppn 1 --max-restarts 2 --report "$work/report" \
   -outfile-pattern "$work/out.%r" "$work/rank" "$work/ranks" '0:0:echo first' '1:0:echo second'
@@ -26,7 +26,7 @@ expect_count 1 '"restarts": 1' "$work/report"
 expect_count 1 '"lost_s":' "$work/report"
 expect_hosts_idle 5
 
-# ---- an agent is killed, and with it its guard: its ranks are ended before the others begin
+# ---- an agent and its guard are killed: its ranks are ended before all restart
 fresh
 start_job -f "$work/hosts" -np 3 -ppn 1 --max-restarts 1 "$work/rank" "$work/ranks"
 expect_epoch 0 3
@@ -38,7 +38,7 @@ end_job
 expect_status 0
 expect_hosts_idle 5
 
-# ---- the same on this machine alone, without hosts
+# ---- the same only on this machine, without hosts
 fresh
 start_job -np 2 --max-restarts 1 "$work/rank" "$work/ranks"
 expect_epoch 0 2
@@ -65,7 +65,7 @@ expect_err '^dtlaunch: not started again: it was interrupted$'
 expect_equal "epochs" "$(in_epoch 1)" 0
 expect_hosts_idle 10
 
-# ---- what another try does not mend
+# ---- failures that a retry cannot fix
 fresh
 launch -f "$work/hosts" -np 2 -ppn 1 --max-restarts 5 "$work/rank" "$work/ranks" '0:1:exit 65'
 expect_status 65
@@ -85,7 +85,7 @@ launch -f "$work/hosts" -np 2 -ppn 1 --max-restarts 5 no-such-program
 expect_status 127
 expect_err '^dtlaunch: not started again: its program cannot be started$'
 
-# ---- restarts that fail at once end with the first cause, and later each time
+# ---- restarts that fail at once end with the first cause, each after a longer wait
 fresh
 launch -np 2 --max-restarts 2 "$work/rank" "$work/ranks" '0:0:exit 3' '1:1:exit 4' '2:0:exit 5'
 expect_status 3
@@ -93,7 +93,7 @@ expect_err '^dtlaunch: restart 2 of 2 on localhost in [01]\.[0-9] s$|^dtlaunch: 
 expect_err '^dtlaunch: not started again: --max-restarts 2$'
 expect_err '^dtlaunch: the first cause: rank-exit of rank 0 on localhost, status 3$'
 
-# ---- input that was read is read again from a file, and cannot be from a pipe
+# ---- restarts read standard input again from a file, but cannot from a pipe
 fresh
 status=0
 printf 'a\nb\n' >"$work/input"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# --max-restarts: after a lost host all ranks start again, on a spare one, never before the old ones must be gone.
+# --max-restarts: after a lost host, all ranks restart on a spare one, never before the old ones have ended.
 . "$(dirname "$0")/restart_lib.sh"
 
-# ---- a host is cut off: the spare one takes its place, once the old ranks must have ended
+# ---- a host is cut off: the spare one replaces it once the old ranks must have ended
 fresh
 start_job -f "$work/hosts" -np 2 -ppn 1 --max-restarts 3 --report "$work/report" \
   "$work/rank" "$work/ranks"
@@ -23,7 +23,7 @@ expect_count 1 '"left_out":' "$work/report"
 "$cluster" mend node2
 expect_hosts_idle 60
 
-# ---- ^C while dtlaunch waits for that ends it at once
+# ---- ^C during this wait ends it at once
 fresh
 start_job -f "$work/hosts" -np 2 -ppn 1 --max-restarts 3 "$work/rank" "$work/ranks"
 expect_epoch 0 2

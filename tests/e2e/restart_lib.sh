@@ -1,15 +1,15 @@
 # shellcheck shell=bash
-# What the scripts about --max-restarts share: ranks that say when they begin, and live until they are told to end.
-# Beside lib.sh, which this file reads first.
+# Shared by the scripts about --max-restarts: ranks that record their start and run until told to end. Sources
+# lib.sh first.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 limit=60
 need_cluster 3
 
-# Each line of $work/ranks: EPOCH RANK HOST PID STARTTIME, when a rank begins.
+# Each rank writes a line to $work/ranks at its start: EPOCH RANK HOST PID STARTTIME.
 cat >"$work/rank" <<'RANK'
 #!/usr/bin/env bash
-# rank FILE FATE...: FATE "EPOCH:RANK:COMMAND" is what this rank does in that epoch; others sleep,
-# until the file FILE.end is there.
+# rank FILE FATE...: FATE "EPOCH:RANK:COMMAND" is what this rank does in that epoch; others sleep until the file
+# FILE.end exists.
 file=$1
 shift
 read -r -a field <<<"$(sed 's/.*) //' /proc/$$/stat)"
@@ -27,7 +27,7 @@ expect_epoch() { # EPOCH RANKS
   wait_for 40 "epoch $1 with $2 ranks" eval "[ \"\$(in_epoch $1)\" = $2 ]"
 }
 fresh() { rm -f "$work/ranks" "$work/ranks.end"; }
-# What the ranks of an epoch were, in the form of count_alive.
+# The ranks of an epoch, in count_alive's format.
 alive_of() { # EPOCH
   awk -v epoch="$1" '$1 == epoch { print $3, $4, $5, "rank" }' "$work/ranks" >"$record"
   count_alive

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# In a scheduler's allocation a job without hosts runs on its hosts with its slots, through the
-# scheduler's own starter, and on no others. Stand-ins take the place of the schedulers' programs: they
-# say how they were called and run the command here.
+# In a scheduler's allocation, a job without hosts runs only on the allocation's hosts with its slots,
+# through the scheduler's own starter. Fakes play the schedulers' programs: they record their arguments
+# and run the command here.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch dtagent dtguard
 use_plain_path
@@ -9,7 +9,7 @@ data=$root/tests/data/schedulers
 
 in_scheduler() { run env -u DTL_SCHEDULER "$@"; } # VARIABLE=VALUE... dtlaunch ARGUMENTS
 
-# stand_in PATH N: skips N words, then the host.
+# stand_in PATH N: a fake that skips N words, then the host.
 stand_in() {
   mkdir -p "${1%/*}"
   # shellcheck disable=SC2016
@@ -19,7 +19,7 @@ stand_in() {
 # shellcheck disable=SC2016
 say='echo "rank $RANK of $WORLD_SIZE"'
 
-# What is found is shown, whatever else is asked.
+# Shows what it finds, whatever other options are given.
 mapfile -t batch <"$data/slurm22-sbatch-N2-n4.env"
 run env -i "${batch[@]}" "$bin/dtlaunch" --show-scheduler --dry-run
 expect_status 0
@@ -35,12 +35,12 @@ expect_out '^so +srun has started 3 ranks; this is rank 2$'
 run env -i "${task[@]}" "$bin/dtlaunch" true
 expect_status 78
 expect_err 'DTL_TOKEN_FILE: neither it nor DTL_TOKEN is set.*export DTL_TOKEN='
-# A script of Flux has to be told its hosts by flux.
+# A Flux script needs its hosts from flux.
 run env -i FLUX_URI=local:///run/flux/local "$bin/dtlaunch" true
 expect_status 64
 expect_err 'this is a job script or a shell of Flux.*Try: flux getattr hostlist, to see why; or -f FILE'
 
-# LSF's blaunch and Grid Engine's qrsh bring agents to the hosts.
+# LSF's blaunch and Grid Engine's qrsh start agents on the hosts.
 stand_in "$work/lsf/blaunch" 0
 in_scheduler LSB_JOBID=5 LSB_MCPU_HOSTS='far1 1 far2 2' LSF_BINDIR="$work/lsf" "$bin/dtlaunch" sh -c "$say"
 expect_status 0
@@ -56,12 +56,12 @@ expect_status 0
 for rank in 0 1 2; do expect_out "^rank $rank of 3$"; done
 expect_count 1 "^qrsh -inherit -V far2 $bin/dtagent --serve$" "$work/called"
 
-# Where PBS's own starters are not there, a line says so (what they do: pbs.sh).
+# If PBS's own starters are missing, a line says so (pbs.sh tests them).
 printf 'far1\n' >"$work/nodefile"
 in_scheduler PBS_JOBID=7 PBS_NODEFILE="$work/nodefile" "$bin/dtlaunch" --dry-run -hosts localhost true
 expect_err 'no pbs_tmrsh or pbsdsh on PATH or in \$PBS_EXEC/bin: agents start over ssh'
 
-# One that cannot is named, with what it said; hosts of others are refused.
+# A failing starter is named, with its message; hosts of others are refused.
 printf '#!/bin/sh\necho "far2: no resources" >&2; exit 3\n' >"$work/lsf/blaunch"
 in_scheduler LSB_MCPU_HOSTS='far2 1' LSF_BINDIR="$work/lsf" "$bin/dtlaunch" true
 expect_status 71
@@ -70,14 +70,14 @@ in_scheduler LSB_MCPU_HOSTS='far2 1' LSF_BINDIR="$work/lsf" "$bin/dtlaunch" -hos
 expect_status 64
 expect_err 'else: not in the allocation: lsf has given this job far2'
 
-# Without srun the script's own host needs neither ssh nor starter.
+# Without srun, the script's own host needs neither ssh nor a starter.
 me=$(uname -n)
 in_scheduler SLURM_JOB_ID=9 SLURM_JOB_NODELIST="$me" SLURM_JOB_NUM_NODES=1 SLURM_NTASKS=2 SLURM_TASKS_PER_NODE=2 \
   "$bin/dtlaunch" -launcher ssh sh -c "$say"
 expect_status 0
 for rank in 0 1; do expect_out "^rank $rank of 2$"; done
 
-# A rank for each CPU, as TrainJob has it by itself, is worth a warning; -ppn wins.
+# A rank per CPU, TrainJob's default, causes a warning; -ppn overrides it.
 cpus=$(nproc)
 in_scheduler JOB_COMPLETION_INDEX=0 PET_NNODES=1 PET_NODE_RANK=0 PET_NPROC_PER_NODE=$((4 * cpus)) "$bin/dtlaunch" \
   --show-scheduler

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# dtagent --service: started by hand or with a socket from systemd, it serves launchers on its own
-# machine and over ssh; tells the manager how it is; is for its user alone; and a service that is
-# gone, hangs or is told to stop never hangs a job.
+# dtagent --service, started by hand or by systemd's socket activation, serves launchers on its own
+# machine and over ssh. It reports its state to the manager and serves only its user. If it is gone,
+# hangs or is told to stop, no job hangs.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 socket=/run/user/0/dtlaunch/agent.socket
 
-# Names every program above the rank.
+# Lists all programs above the rank.
 cat >"$work/rank" <<'RANK'
 #!/bin/sh
 pid=$$
@@ -29,7 +29,7 @@ expect_out 'dtagent --serve ; .*dtagent --service --allow-root ;'
 expect_count 1 'dtagent --service' "$work/out"
 wait_for 5 "the number of jobs" grep -q 'STATUS=1 job on this node' "$work/notes"
 
-# A service that hangs is passed by.
+# A launcher does not use a service that hangs.
 service=$(on node2 pgrep -f '^[^ ]*dtagent --service')
 on node2 kill -STOP "$service"
 launch -hosts node2 -np 1 "$work/rank"
@@ -37,7 +37,7 @@ expect_status 0
 expect_count 0 'dtagent --service' "$work/out"
 on node2 kill -CONT "$service"
 
-# Only its user may speak with it, however its socket was made accessible.
+# Only its user may talk to it, whatever the socket's mode is.
 on node2 chmod -R a+rwx /run/user
 run "$cluster" exec node2 setpriv --reuid 65534 --clear-groups python3 -c '
 import socket, sys
@@ -49,7 +49,7 @@ expect_out "answer: b''"
 wait_for 5 "the refusal" grep -q 'refused a connection from another user' "$work/service"
 on node2 chmod 700 /run/user/0/dtlaunch
 
-# Told to stop, it ends its jobs in order.
+# When told to stop, it ends its jobs in order.
 start_job -hosts node2 -np 2 "$e2e/record_family" "$record"
 expect_family 8
 kill -TERM "$manager" 2>/dev/null
@@ -60,14 +60,14 @@ expect_nothing_left 10
 wait_for 10 "the service to say that it stops" grep -q STOPPING=1 "$work/notes"
 wait "$manager"
 
-# Its socket is still there, and nobody listens.
+# Its socket still exists, but nobody listens.
 launch -hosts node2 -np 1 "$work/rank"
 expect_status 0
 expect_count 0 'dtagent --service' "$work/out"
 launch clean -hosts node2
 expect_out "removed $socket"
 
-# By hand; a launcher on the same machine goes there directly, unless it was given fewer CPUs.
+# By hand; a launcher on the same machine uses it directly, unless the launcher has fewer CPUs.
 run "$cluster" exec node1 "$bin/dtagent" --service
 expect_status 78
 expect_err 'cannot serve as root'
@@ -84,7 +84,7 @@ fi
 run "$cluster" exec node1 "$bin/dtagent" --service --allow-root
 expect_status 73
 
-# Killed, it leaves a stale socket; the next one takes its place.
+# Killed, it leaves a stale socket, which the next one replaces.
 on node1 pkill -KILL -f '^[^ ]*dtagent --service'
 wait "$service_exec"
 launch -np 1 "$work/rank"

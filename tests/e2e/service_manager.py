@@ -24,7 +24,7 @@ def in_child():
 
 environment = dict(os.environ, LISTEN_FDS="1", LISTEN_FDNAMES="dtagent", WATCHDOG_USEC="400000",
                    NOTIFY_SOCKET="@dtlaunch-notify-test")
-# The child's own pid is known only to itself, hence the shell.
+# LISTEN_PID must be the child's own pid, so start a shell that sets it.
 child = subprocess.Popen(["sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", *command],
                          env=environment, pass_fds=(3,), close_fds=True,
                          preexec_fn=in_child)

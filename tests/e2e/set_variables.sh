@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# -genv and -env win over what was exported, and that over what dtlaunch computes, but for what is of
-# the job itself; a value with blanks, quotes and newlines arrives as typed. -wdir is where ranks start.
+# -genv and -env override exported values, which override what dtlaunch computes, except for the job's
+# own variables. A value with blanks, quotes and newlines arrives as typed. Ranks start in -wdir.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a login shell prints before the agent's marker harms nothing, and -v mentions it.
+# Output of a login shell before the agent's marker does no harm, and -v mentions it.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 

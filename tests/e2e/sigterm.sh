@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SIGTERM to the launcher is an orderly stop: exit status 143, nothing left. A second ^C does not
+# SIGTERM to the launcher ends the job in order: exit status 143, nothing left. A second ^C does not
 # wait for ranks that ignore SIGTERM.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch dtagent dtguard

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# More ranks than slots are refused, naming both numbers, unless --oversubscribe is given; -ppn wins
-# over the hostfile's counts; hosts fill in order.
+# More ranks than slots are refused, with both numbers, unless --oversubscribe is given. -ppn
+# overrides the hostfile's counts. Hosts fill in order.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Nobody reads: ranks do not wait for long, what is left out is said in its place, and the
-# launcher's memory stays bounded; --output block keeps every byte; | head ends the job.
+# Nobody reads: ranks do not wait for long, a line replaces the skipped output, and the launcher's
+# memory stays bounded. --output block keeps every byte. | head ends the job.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch dtagent dtguard
 
 peak_kib() { awk '/^VmHWM/ { print $2 }' "/proc/$1/status"; }
 
-# 64 ranks that write without end into a pipe that nobody reads.
+# 64 ranks write without end into a pipe that nobody reads.
 mkfifo "$work/pipe"
 exec 8<>"$work/pipe"
 echo 0 >"$work/progress"
@@ -27,10 +27,10 @@ reader=$!
 status=0
 wait "$launcher" || status=$?
 exec 8>&-
-wait "$reader"  # not killed: before it is cat it has this script's traps, which tidy up
+wait "$reader"  # do not kill it: until it executes cat, it has this script's cleanup traps
 expect_status 130
 
-# A reader that comes late: the gap is named, lines are whole, and the end is there.
+# A late reader: the gap is reported, lines are complete, and the end arrives.
 # shellcheck disable=SC2016
 run bash -c "'$bin/dtlaunch' -np 2 --oversubscribe sh -c 'seq -f \"%08g\" 400000; sleep 2; echo end' | { sleep 3; cat; }"
 expect_out '^\[rank [01]\] [0-9.]+ [kM]B skipped here: nobody read it in time'
@@ -42,7 +42,7 @@ expect_out '^end$'
 run bash -c "'$bin/dtlaunch' --output block -np 2 --oversubscribe seq 200000 | { sleep 2; cat; }"
 expect_equal "lines" "$(wc -l <"$work/out")" 400000
 
-# --log-dir says where the rest is.
+# --log-dir tells where the rest is.
 run bash -c "'$bin/dtlaunch' --output skip --log-dir '$work/logs' -np 1 seq 900000 | { sleep 1; cat; }"
 expect_out "skipped here, full text: .*:$work/logs/.*/rank.0.out\$"
 expect_equal "the kept text" "$(cat "$work"/logs/*/rank.0.out | cksum)" "$(seq 900000 | cksum)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Standard input goes to rank 0 alone, all of it, and ends there; the other ranks see its end.
+# Standard input goes only to rank 0, completely; the other ranks see its end.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch dtagent dtguard
 
@@ -12,12 +12,12 @@ run sh -c "'$bin/dtlaunch' -np 2 --oversubscribe cat <'$work/numbers'"
 expect_status 0
 cmp -s "$work/numbers" "$work/out" || fail "rank 0 did not see the whole of standard input once"
 
-# A rank that does not read must not keep the job.
+# A rank that does not read must not hold up the job.
 run sh -c "'$bin/dtlaunch' -np 2 --oversubscribe true <'$work/numbers'"
 expect_status 0
 
-# What no rank reads is left to the shell that started us, which may be reading it: from a file, from
-# a pipe, and as its own script. To the byte, where rank 0 is here.
+# Unread input stays for the shell that started us: from a file, from a pipe, and as its own script;
+# to the byte if rank 0 is here.
 cat >"$work/loop" <<'LOOP'
 n=0
 while read -r x; do n=$((n + 1)); "$@"; done

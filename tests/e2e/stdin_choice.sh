@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --stdin: standard input to one rank, to all or to none, whole and with its end.
+# --stdin: standard input to one rank, to all or to none, complete.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 two=(-f "'$work/hosts'" -np 2 -ppn 1) # quoted for the shell that reads standard input
@@ -21,7 +21,7 @@ with_input "${two[*]} --stdin nobody wc -l"
 expect_status 64
 expect_err 'not a rank, all or none'
 
-# Rank 0 elsewhere reads nothing, or a part: the rest is left to the shell.
+# Rank 0 elsewhere reads nothing, or a part: the rest stays for the shell.
 cat >"$work/loop" <<'LOOP'
 n=0
 while read -r x; do n=$((n + 1)); "$@"; done
@@ -39,21 +39,21 @@ for input in "<'$work/two'" "< <(cat '$work/two')"; do
   expect_equal "a line to the rank and one to cat" "$(cat "$work/out")" "$(printf 'rank 1\n2')"
 done
 
-# Rank 0 reads a line and ends, rank 1 goes on: the line that comes later is not read for anybody.
+# Rank 0 reads a line and ends, rank 1 continues: dtlaunch does not read the line that comes later.
 run bash -c "{ echo one; until [ -e '$work/ended' ]; do sleep 0.05; done; echo two; } |
   { '$cluster' exec node1 '$bin/dtlaunch' -hosts node2,node1 -np 2 -ppn 1 sh -c '
       if [ \$RANK = 0 ]; then read -r x; echo rank \$x; exit; fi
       sleep 0.5; touch '$work/ended'; sleep 0.5'; cat; }"
 expect_equal "a line to the rank and a late one to cat" "$(cat "$work/out")" "$(printf 'rank one\ntwo')"
 
-# 100 MiB through ssh to another host, all of them.
+# 100 MiB through ssh to another host, completely.
 head -c 104857600 /dev/zero >"$work/input"
 with_input "${two[*]} --stdin 1 sh -c '[ \$RANK = 0 ] || cksum'"
 expect_status 0
 expect_equal "checksum of rank 1's input" "$(cat "$work/out")" "$(cksum <"$work/input")"
 echo "100 MiB of input in $took_ms ms"
 
-# To all, one of which does not read: the other gets all of it.
+# To all, one of which does not read: the other gets everything.
 with_input "${two[*]} --stdin all sh -c '[ \$RANK = 0 ] || cksum'"
 expect_status 0
 expect_equal "checksum of rank 1's input" "$(cat "$work/out")" "$(cksum <"$work/input")"

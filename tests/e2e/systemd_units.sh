@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The systemd units of the per-user service are well-formed, and a real user manager starts the
-# service at the first launch, knows how it is, restarts it when it hangs, and ends it with its jobs.
+# The systemd units of the per-user service are well-formed. A real user manager starts the service
+# at the first launch, knows its state, restarts it when it hangs, and ends it with its jobs.
 . "$(dirname "$0")/lib.sh"
 need_program dtagent dtguard dtlaunch
 command -v systemd-analyze >/dev/null || skip "systemd is not installed"
@@ -8,7 +8,7 @@ command -v systemd-analyze >/dev/null || skip "systemd is not installed"
 
 mkdir -p "$work/units"
 cp "$root/packaging/systemd/dtagent.socket" "$work/units/"
-# root stands for a user here, the programs are those of this build, and hanging shows sooner.
+# root plays the user, the programs are this build's, and a short timeout detects hangs.
 sed "s|@DTAGENT@|\"$bin/dtagent\"|; s|--service\$|--service --allow-root|; s|WatchdogSec=.*|WatchdogSec=1|" \
   "$root/packaging/systemd/dtagent.service.in" >"$work/units/dtagent.service"
 grep -q "@DTAGENT" "$work/units/dtagent.service" && fail "something is not filled in"
@@ -20,8 +20,8 @@ groups=/sys/fs/cgroup/systemd
 [ -w $groups ] || skip "no control groups for systemd at $groups"
 mkdir "$groups/dtlaunch-test.$$" || skip "cannot make a control group"
 
-# A user manager takes a machine with systemd for granted: its own /run, /tmp and control group.
-# The checkout and its build may lie below /tmp or /run: what is needed of them is shown again.
+# A user manager expects a machine with systemd: its own /run, /tmp and cgroup. The checkout and its
+# build may be below /tmp or /run: mount them again.
 cat >"$work/inside" <<'INSIDE'
 group=$1 units=$2 dtlaunch=$3 record_family=$4 record=$5
 set -e
@@ -36,7 +36,7 @@ for i in "${!needed[@]}"; do
     { mkdir -p "${needed[i]}" && mount -c --rbind "/proc/self/fd/$fd" "${needed[i]}"; }
   exec {fd}<&-
 done
-cd / # this folder may be covered
+cd / # this folder may be covered by a mount
 mkdir -p /run/systemd/system /tmp/config/systemd/user
 mkdir -p -m 700 /run/user/0
 cp "$units"/* /tmp/config/systemd/user/

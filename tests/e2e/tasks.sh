@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A scheduler has started every rank, each with a dtlaunch of its own: one job as of one dtlaunch. Each
-# rank is its task's child, stays on the task's CPUs and has the scheduler's number; local ranks are
-# counted by host; one output, one card, one status for all, and nothing left. The environments are
-# those of real steps of Slurm, and of Flux's. Slurm's warning is a notice.
+# A scheduler has started every rank, each with its own dtlaunch: together they are one job. Each rank is its
+# task's child, stays on the task's CPUs and has the scheduler's number. Local ranks are counted per host.
+# One output, one card, one status for all, and nothing left. The environments come from real steps of Slurm
+# and Flux. Slurm's warning is a notice.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 data=$root/tests/data/schedulers
@@ -27,7 +27,7 @@ task() {
 
 on_cpu() { echo "taskset -c $(($1 % cpus))"; }
 
-# tasks COMMAND...: ranks 0 and 1 on node1, 2 on node2, bound to a CPU each as the scheduler does.
+# tasks COMMAND...: ranks 0 and 1 on node1, 2 on node2, each bound to a CPU as by the scheduler.
 tasks() {
   rm -f "$work"/status.*
   # shellcheck disable=SC2046
@@ -42,9 +42,9 @@ statuses() { cat "$work"/status.[012] | xargs; }
 said() { cat "$work"/err.[012]; }
 started() { [ "$(cat "$work"/started.* 2>/dev/null | wc -l)" = 3 ]; }
 tag=''
-rank_is=SLURM_PROCID=@ local_is=SLURM_LOCALID=@ # as this scheduler says it
+rank_is=SLURM_PROCID=@ local_is=SLURM_LOCALID=@ # this scheduler's variables
 
-# ---- who each rank is, and where it may run
+# ---- each rank's place, and its CPUs
 # shellcheck disable=SC2016
 who='echo "$RANK/$WORLD_SIZE local $LOCAL_RANK/$LOCAL_WORLD_SIZE node $GROUP_RANK/$GROUP_WORLD_SIZE $DTLAUNCH_HOST" \
   "on $(uname -n) cpus $(taskset -cp $$ | sed "s/.*: //") ${SLURM_PROCID-none} ${SLURM_STEP_ID-none} ${DTL_TOKEN-none}"
@@ -61,7 +61,7 @@ expect_equal "threads of ranks with one CPU" "$(grep threads "$work/out.0" | sor
 expect_equal "output of the others" "$(cat "$work/out.1" "$work/out.2")" ""
 expect_hosts_idle 10
 
-# ---- the first cause is everybody's status; one card
+# ---- all return the first cause as status; one card
 # shellcheck disable=SC2016
 tasks sh -c '[ $RANK = 1 ] || exec sleep 60; exit 7'
 wait
@@ -81,7 +81,7 @@ expect_equal "ranks that ended in order" "$(grep -c drained "$work/out.0")" 3
 grep -q 'node2: has to go (slurm ends it): stopping the ranks' "$work/err.0" || fail "$(said)"
 rm -f "$work"/started.*
 
-# ---- Slurm's warning to all tasks is a notice, and the SIGTERM after it leaves ranks their time
+# ---- Slurm's warning to all tasks is a notice, and its later SIGTERM leaves ranks their grace
 # shellcheck disable=SC2016
 tasks --grace 20 bash -c 'trap "sleep 2; echo drained; exit 0" TERM; echo $$ >"$0/started.$RANK"; while :; do sleep 0.1; done' "$work"
 wait_for 20 "all ranks to run; $(said)" started
@@ -97,7 +97,7 @@ expect_equal "statuses after the warning; $(said)" "$(statuses)" "143 143 143"
 expect_equal "ranks that ended in order" "$(grep -c drained "$work/out.0")" 3
 rm -f "$work"/started.*
 
-# ---- a task that is killed takes its own rank with it, and ends the job
+# ---- a killed task ends its own rank, and the job
 # shellcheck disable=SC2016
 tasks bash -c 'echo $$ >"$0/started.$RANK"; exec sleep 60' "$work"
 wait_for 20 "all ranks to run; $(said)" started
@@ -108,7 +108,7 @@ grep -Eq '^  try +scontrol show node node2$' "$work/err.0" || fail "no command o
 expect_hosts_idle 15
 rm -f "$work"/started.*
 
-# ---- restarts take ranks that fail, and no task that is gone: nobody says that the job goes on without
+# ---- restarts replace failed ranks but not lost tasks, and no message says that the job continues
 # shellcheck disable=SC2016
 tasks --max-restarts 2 bash -c 'echo $$ >"$0/started.$RANK.$TORCHELASTIC_RESTART_COUNT"
   [ $RANK$TORCHELASTIC_RESTART_COUNT != 20 ] || exit 5; exec sleep 60' "$work"
@@ -132,7 +132,7 @@ grep -Eq 'going on|goes on|restart [12]' "$work/err.0" && fail "it does not go o
 expect_hosts_idle 15
 rm -f "$work"/started.*
 
-# ---- tasks that the scheduler binds to the same CPUs divide them; libdtring finds its neighbours
+# ---- tasks that the scheduler binds to the same CPUs share them; libdtring finds its neighbours
 # shellcheck disable=SC2016
 {
   task node1 1 1 0 "$bin/dtlaunch" sh -c 'echo "cpus $(taskset -cp $$ | sed "s/.*: //")"'
@@ -144,7 +144,7 @@ if [ "$cpus" -gt 1 ]; then
   expect_equal "CPUs of two tasks are their own; $(said)" "$(sed -n 's/cpus //p' "$work/out.0" | sort | uniq -d | wc -l)" 0
 fi
 
-# ---- two steps at a time on the same hosts do not want the same port
+# ---- two steps at once on the same hosts use different ports
 one=("${step[@]}")
 tag=other
 step=("${one[@]}" SLURM_STEP_ID=1)
@@ -161,7 +161,7 @@ wait
 expect_equal "statuses of both; $(said)" "$(statuses) $(cat "$work"/status.other[012] | xargs)" "0 0 0 0 0 0"
 rm -f "$work"/started.*
 
-# ---- Flux: the same, where it says where they meet
+# ---- the same for Flux, if it tells the meeting address
 mkdir -p "$work/flux"
 # shellcheck disable=SC2016
 printf '#!/bin/sh\n[ "$*" = "hostlist f1" ] && echo "node[1-2]"\n' >"$work/flux/flux"
@@ -181,7 +181,7 @@ expect_equal "ranks of Flux" "$(sort "$work/out.0")" "0/3 local 0/2 on node1 non
 1/3 local 1/2 on node1 none
 2/3 local 0/1 on node2 none"
 
-# ---- what says otherwise is refused, and what makes a token is named
+# ---- contradictions are refused, and a missing token's message names how to make one
 step=("${slurm[@]}")
 refused() { # STATUS PATTERN ARGUMENTS of dtlaunch
   local want=$1 pattern=$2

@@ -20,14 +20,14 @@ class Terminal:
             os.environ.pop("NO_COLOR", None)
             if script is not None:  # of a shell with job control; $@ starts a job
                 os.execvp("bash", ["bash", "-c", "set -m; " + script, "bash", DTLAUNCH, *arguments])
-            # The shell of this terminal: it keeps the session when its job is stopped.
+            # This terminal's shell, which keeps the session when its job is stopped.
             child = os.fork()
             if child == 0:
                 os.setpgid(0, 0)
                 os.execv(DTLAUNCH, [DTLAUNCH, *arguments])
             try:
                 os.setpgid(child, child)
-            except PermissionError:  # it has done so itself, and is dtlaunch already
+            except PermissionError:  # it has done so already, and is dtlaunch now
                 pass
             signal.signal(signal.SIGTTOU, signal.SIG_IGN)
             os.tcsetpgrp(0, child)
@@ -235,7 +235,7 @@ def trainer():
     check(bars and all(len(piece) <= 80 for piece in bars + steps), "they fit without dtlaunch", text)
     steps, bars, text = trains(200, "-l")
     check(bars and all("grad_norm" in step and "GEMM peak" in step for step in steps), "all figures", text)
-    # A rank may have a pipe of its own: dtlaunch -np 2 --oversubscribe -l sh -c '... | cat'.
+    # A rank may have its own pipe: dtlaunch -np 2 --oversubscribe -l sh -c '... | cat'.
     inner = 'exec "${@:1:4}" -l sh -c \'"$@" | cat\' sh "${@:6}"'
     for script in '"$@" | cat', inner:
         steps, bars, text = trains(80, "-l", script=script)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # On a terminal: progress bars of several ranks stay readable, dttrain's bar and lines fit, labels are
-# coloured and equal lines folded, the background leaves the terminal alone, ^Z stops everything and
-# fg lets it go on, two ^C kill at once.
+# coloured, equal lines are folded, a background job leaves the terminal alone, ^Z stops everything
+# and fg continues it, two ^C kill at once.
 . "$(dirname "$0")/lib.sh"
 limit=120
 need_program dtlaunch dtagent dtguard dttrain

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A training run that is killed goes on from its last checkpoint, and one that is told to stop from
-# the step where it stopped: both end with the parameters, to the bit, of a run that was not
-# disturbed. With another number of ranks the losses agree within 1e-5.
+# A killed training run resumes from its last checkpoint, and a stopped one from the step where it
+# stopped. Both end with the parameters of an undisturbed run, to the bit. With another number of
+# ranks, losses agree within 1e-5.
 . "$(dirname "$0")/lib.sh"
 limit=100
 need_program dttrain
@@ -42,8 +42,8 @@ expect_status 0
 expect_out 'checkpoint-'
 expect_equal "after kill -9" "$(parameters)" "$whole"
 
-# Killed before its first checkpoint: the same command begins again. And one flipped bit in the
-# last checkpoint: it is named, and the one before it is used.
+# Killed before its first checkpoint: the same command starts again. One flipped bit in the last
+# checkpoint: it is named, and the previous one is used.
 begin /tmp/early
 wait_for 60 "its log" has /tmp/early/metrics.jsonl
 signal KILL "$(pids_of node2 dttrain | head -n 1)" node2
@@ -61,7 +61,7 @@ expect_status 0
 expect_err 'checkpoint-70: damaged checkpoint: model.safetensors: its checksum is'
 expect_equal "after a flipped bit" "$(parameters)" "$whole"
 
-# Started again by dtlaunch, in a folder that has another run's checkpoint
+# Restarted by dtlaunch, in a folder with another run's checkpoint
 on node1 sh -c 'mkdir /tmp/again && cp -r /tmp/whole/checkpoint-70 /tmp/again/checkpoint-9999'
 # shellcheck disable=SC2046
 start_job "${two[@]}" --max-restarts 2 "$bin/dttrain" $(options /tmp/again) --overwrite_output_dir
@@ -85,7 +85,7 @@ train /tmp/stopped
 expect_status 0
 expect_equal "after SIGTERM" "$(parameters)" "$whole"
 
-# A checkpoint that would take longer than the ranks are left to live is not begun.
+# It does not start a checkpoint that would take longer than the ranks' grace.
 # shellcheck disable=SC2016,SC2046
 start_job "${two[@]}" sh -c 'DTLAUNCH_GRACE=0.001 DTLAUNCH_GRACE_FILE= exec "$0" "$@"' "$bin/dttrain" $(options /tmp/hurried)
 wait_for 60 "a checkpoint" has /tmp/hurried/checkpoint-10

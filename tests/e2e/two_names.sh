@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Two names of one machine are one node: slots add up, local ranks are numbered through both names,
-# no two ranks are told the same place, and a notice names both. Kept agents and this machine's own
-# name beside localhost are no exception.
+# Two names of one machine are one node: slots add up, local ranks are numbered across both names,
+# no two ranks have the same place, and a notice names both. The same holds for kept agents, and for
+# this machine's name beside localhost.
 . "$(dirname "$0")/lib.sh"
 need_cluster 2
 
@@ -26,7 +26,7 @@ done
 expect_count 1 'node2, second and 10\.77\.99\.2 are the same machine: they count as one node, node2' "$work/err"
 expect_no_err 'no rank'
 
-# -ppn counts for each name; dealt ranks follow the order of the names.
+# -ppn counts per name; dealt ranks follow the order of names.
 printf '%s\n' node2 node1 second >"$work/names"
 ranks -ppn 1 -rr
 expect_out '^rank 0 of 3: local 0 of 2, node 0 of 2 on node2$'
@@ -41,7 +41,7 @@ expect_out '^rank 1 of 3: local 1 of 2, node 0 of 2 on localhost$'
 expect_out '^rank 2 of 3: local 0 of 1, node 1 of 2 on node2$'
 expect_err 'localhost and node1 are the same machine'
 
-# Agents over kept connections tell as much.
+# Agents over kept connections report it too.
 printf '%s\n' 'node2 slots=1' 'second slots=1' >"$work/names"
 launch up --accept-new-host-keys -f "$work/names"
 expect_status 0

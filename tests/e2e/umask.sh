@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What ranks write has the mode that the user's umask gives, however their host is named.
+# Ranks' files have the mode that the user's umask gives, however their host is named.
 . "$(dirname "$0")/lib.sh"
-umask 022 # the logins'
+umask 022 # of the logins
 need_cluster 2
 
 # check MASK ARGUMENTS of dtlaunch...: two ranks

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# dtlaunch up keeps connections and waiting agents; launches go over them, again and again and
-# several at once, with the same promises; whatever is wrong with them, a launch makes its own.
+# dtlaunch up keeps connections and waiting agents. Launches use them, repeatedly and in parallel,
+# with the same promises. If they are unusable, a launch makes its own connection.
 . "$(dirname "$0")/lib.sh"
 need_cluster 4
 
@@ -8,7 +8,7 @@ up() { run "$cluster" exec node1 "$bin/dtlaunch" up "$@"; }
 down() { run "$cluster" exec node1 "$bin/dtlaunch" down; }
 logins() { for host in node2 node3 node4; do on "$host" grep -c 'Accepted publickey' /run/sshd.log; done | paste -sd ' '; }
 holder() { pids_of node1 dtlaunch | head -n 1; }
-several() { # RUNS: the quickest in $took
+several() { # RUNS: sets $took to the fastest
   local times=() i
   for ((i = 0; i < $1; i++)); do
     launch -f "$work/hosts" -np 4 -ppn 1 true
@@ -26,7 +26,7 @@ expect_status 0
 expect_err '4 of 4 hosts connected in '
 before=$(logins)
 kept=$cold
-for ((turn = 0; turn < 6 && kept >= cold; turn++)); do # a machine that others use meanwhile has more than one
+for ((turn = 0; turn < 6 && kept >= cold; turn++)); do  # on a busy machine, one attempt may not be enough
   several 9
   kept=$took
 done
@@ -36,7 +36,7 @@ expect_equal "logins on node2 to node4" "$(logins)" "$before"
 run "$cluster" exec node1 "$bin/dtlaunch" up --list
 expect_count 4 ' connected' "$work/out"
 
-# Two jobs on the same hosts at once, with much output; and a failure ends its own job alone.
+# Two jobs on the same hosts at once, with much output; a failure ends only its own job.
 on node1 "$bin/dtlaunch" -hosts node2,node3 -np 2 -ppn 1 sh -c 'seq 200000; exit 4' >"$work/first" 2>/dev/null &
 first=$!
 launch -hosts node2,node3 -np 2 -ppn 1 sh -c 'seq 200000'
@@ -47,7 +47,7 @@ wait "$first" || status=$?
 expect_equal "status of the first job" "$status" 4
 expect_equal "logins on node2 to node4" "$(logins)" "$before"
 
-# kill -9 of the launcher: its ranks go, the connection stays.
+# kill -9 of the launcher: its ranks end, the connection stays.
 start_job -hosts node2,node3 -np 2 -ppn 1 "$e2e/record_family" "$record"
 expect_family 8
 signal KILL "$launcher"
@@ -57,7 +57,7 @@ launch -hosts node2,node3 -np 2 -ppn 1 true
 expect_status 0
 expect_equal "logins on node2 to node4" "$(logins)" "$before"
 
-# down does not touch a job that runs; afterwards nothing is left.
+# down does not touch a running job; afterwards nothing is left.
 : >"$record"
 start_job -hosts node2,node3 -np 2 -ppn 1 sh -c 'sleep 2; echo done'
 wait_for 10 "the job" sh -c "'$cluster' exec node3 pgrep -x sleep >/dev/null"
@@ -69,7 +69,7 @@ wait "$job" || status=$?
 expect_equal "status of a job across down" "$status" 0
 expect_hosts_idle 10
 
-# A holder that hangs is passed by; one that was killed is gone with its agents.
+# Launches do not use a holder that hangs; a killed holder is gone with its agents.
 up -hosts node2,node3
 expect_err '2 of 2 hosts'
 on node1 kill -STOP "$(holder)"
@@ -86,7 +86,7 @@ launch clean
 folder=$(runtime_folder node1)
 expect_out "removed $folder/up.socket"
 
-# A host that is lost, and one that never was.
+# A host that is lost, and one that never existed.
 up -hosts node3,node9
 expect_status 0
 expect_err 'node9.*'
@@ -98,7 +98,7 @@ expect_out '^hello$'
 connected_again() { on node1 "$bin/dtlaunch" up --list | grep -q '^node3 connected'; }
 wait_for 10 "node3 to be connected again" connected_again
 
-# Another user is refused, idle connections end by themselves.
+# Another user is refused; idle connections end by themselves.
 open=$folder
 while [ "$open" != / ]; do on node1 chmod a+x "$open"; open=$(dirname "$open"); done
 on node1 chmod a+rwx "$folder" "$folder/up.socket"

@@ -13,7 +13,7 @@ import struct
 import sys
 
 NEW_CALLS = {"pidfd_send_signal": 424, "pidfd_open": 434, "clone3": 435, "close_range": 436, "openat2": 437,
-             "faccessat2": 439}  # the same everywhere
+             "faccessat2": 439}  # the same on all architectures
 NUMBERS = {
     "x86_64": NEW_CALLS | {"mbind": 237, "set_mempolicy": 238, "get_mempolicy": 239, "migrate_pages": 256,
                            "move_pages": 279, "statx": 332},
