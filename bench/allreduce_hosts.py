@@ -1,4 +1,4 @@
-"""Who takes part in bench/allreduce.py and its relatives, and the hosts of tests/cluster on which they run."""
+"""The contestants of bench/allreduce.py and similar benches, and the hosts of tests/cluster that they use."""
 import os
 import subprocess
 import tempfile
@@ -31,7 +31,7 @@ def end(processes):
 
 
 class Hosts:
-    """So many hosts, with one rank or several on each; `rate` shapes their links."""
+    """This many hosts, with one or more ranks on each; `rate` shapes their links."""
 
     def __init__(self, count, per_host=1, rate=None):
         self.count, self.per_host, self.rate = count, per_host, rate
@@ -71,7 +71,7 @@ class Hosts:
         return self.start(host, command).communicate(timeout=30)[0]
 
     def wait(self, processes, limit_s):
-        """The output of the first of them."""
+        """The first process's output."""
         deadline = time.monotonic() + limit_s
         try:
             texts = [p.communicate(timeout=max(0.1, deadline - time.monotonic()))[0]
@@ -85,17 +85,17 @@ class Hosts:
         return texts[0]
 
     def noise(self):
-        """The end of what the programs have written to standard error."""
+        """The last lines of the programs' standard error."""
         with open(self.path("noise"), encoding="utf-8", errors="replace") as noise:
             return noise.read()[-2000:].strip()
 
     def sent(self):
-        """Bytes that the first host has put on its wire."""
+        """Bytes that the first host has sent."""
         return int(self.output("node1", ["cat", "/sys/class/net/eth0/statistics/tx_bytes"]))
 
 
 class Gate:
-    """bench/gate.h: lets the ranks go together, and collects what each of them says at its end."""
+    """bench/gate.h: starts the ranks together, and collects their results."""
 
     def __init__(self, hosts):
         self.folder = tempfile.mkdtemp(dir=hosts.folder.name)
@@ -137,7 +137,7 @@ class Turns:
         return f"BENCH_TURNS={index}:{self.contestants}:{self.path}"
 
     def give(self, index, count, processes, limit_s=120):
-        """The count-th turn of a contestant; false if it does not come to its end."""
+        """Runs the count-th turn of a contestant; false if it does not finish."""
         own = count * self.contestants + index + 1
         deadline = time.monotonic() + limit_s
         self.numbers.set(0, own)
@@ -261,7 +261,7 @@ def compile_mpi(compiler, hosts):
 
 
 def contestants():
-    """By name, in the order of the tables."""
+    """Contestants by name, in the order of the tables."""
     bench = os.path.join(BIN, "allreduce_bench")
     gloo = ["/usr/bin/python3", "-B", os.path.join(ROOT, "bench/allreduce_torch.py"), "gloo"]
     everybody = [ByEnvironment("dtring", [bench]),

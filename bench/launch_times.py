@@ -1,7 +1,7 @@
 """The measuring half of launch.sh: runs on the login host of a test cluster.
 
 Every command is first run once to see that it does what it should, then timed in rounds: each round
-runs every command once, so that all of them meet the same weather.
+runs every command once, so that all of them run under the same load.
 """
 import os, platform, shutil, statistics, subprocess, sys, tempfile, time
 from collections import namedtuple
@@ -12,7 +12,7 @@ Run = namedtuple("Run", "wall_ms cpu_ms rss_kib")  # CPU and memory of the launc
 
 
 def run(command):
-    """Once, and what it cost; rusage of a process does not count what runs on other hosts."""
+    """Runs it once and returns its cost; rusage of a process does not count what runs on other hosts."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         begin = time.perf_counter()
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
@@ -28,7 +28,7 @@ def run(command):
 
 
 def verify(name, case):
-    """Every rank runs once, and where it should."""
+    """Checks that every rank runs once, on the right host."""
     _, output = run(case.command + ["sh", "-c", "echo $PMI_RANK $(uname -n)"])
     seen = sorted(line.split() for line in output.splitlines())
     if seen != sorted([str(rank), host] for rank, host in enumerate(case.hosts)):
@@ -64,7 +64,7 @@ def make_cases(dtlaunch, sizes, folder):
 
 
 class KeptConnections:
-    """`dtlaunch up` for a while: within it, launches need no login."""
+    """Keeps `dtlaunch up` running: inside it, launches need no login."""
     def __init__(self, dtlaunch, hostfile):
         self.dtlaunch, self.hostfile = dtlaunch, hostfile
 
@@ -93,7 +93,7 @@ def print_times(times):
 
 
 def print_costs(times, sizes):
-    """What one host more costs the launcher: the difference to the local job, which has none."""
+    """The launcher's cost per host: the difference from the local job, which has no host."""
     base = times[LOCAL, "dtlaunch"]
     for size in sizes:
         runs = times[f"{size} hosts, ssh", "dtlaunch"]

@@ -1,4 +1,4 @@
-"""Contestants that run side by side and take turns, and the tables of what they give."""
+"""Contestants that run side by side and take turns, and the tables of their results."""
 import os
 import platform
 import statistics

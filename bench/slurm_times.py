@@ -1,7 +1,7 @@
 """The measuring half of slurm.sh: runs inside an allocation.
 
 Every command is first run once to see that it does what it should, then timed in rounds: each round
-runs every command once, in an order that changes, so that all of them meet the same weather. What is
+runs every command once, in an order that changes, so that all of them run under the same load. What is
 launched after `dtlaunch up` is timed in rounds of its own, since nothing would be launched otherwise then.
 """
 import statistics, sys

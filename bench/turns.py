@@ -1,4 +1,4 @@
-"""The turns of bench/gate.h, for allreduce.py, which gives them, and allreduce_torch.py."""
+"""The turns of bench/gate.h: allreduce.py gives them, allreduce_torch.py takes them."""
 import ctypes
 import mmap
 import os
@@ -7,7 +7,7 @@ SYS_FUTEX, FUTEX_WAIT, FUTEX_WAKE = 202, 0, 1  # x86-64
 
 
 class Numbers:
-    """The turn that is on and the last one that is over: two futexes in a file of 8 bytes."""
+    """The current turn and the last finished one: two futexes in a file of 8 bytes."""
 
     def __init__(self, path):
         with open(path, "r+b") as file:
@@ -25,7 +25,7 @@ class Numbers:
         self.futex(index, FUTEX_WAKE, 1 << 30)
 
     def wait(self, index, value, timeout_s=None):
-        """Until it has the value, or for so long."""
+        """Waits until it has the value, or until the timeout."""
         seconds = ctypes.c_long * 2
         timeout = None
         if timeout_s is not None:

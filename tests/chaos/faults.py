@@ -1,7 +1,7 @@
-"""The library of faults: what each does, to whom, and with what outcome a job may meet it.
+"""The faults: what each does, to which process, and which outcomes of the job it allows.
 
 A fault that ends a job says with which statuses and causes. One that ends nothing (fatal=False) is
-followed by an ordinary end of the job. Nothing here draws lots: a plan (plans.py) has done so.
+followed by an ordinary end of the job. Nothing here is random: plans.py draws the plan.
 """
 import signal
 from dataclasses import dataclass, field
@@ -69,7 +69,7 @@ def rank(round, host):
 
 
 def all_dt(round, host):
-    """What `pkill dt` finds there."""
+    """The processes that `pkill dt` finds there."""
     return [p for p in round.hosts.processes(host) if p.name.startswith("dt") and p.name != "dtring-perf"]
 
 
@@ -79,7 +79,7 @@ def everything(round, host):
 
 
 def watchers(round, host):
-    """Whoever would end what ranks leave."""
+    """The processes that would end what ranks leave."""
     names = ("dtagent", "dtguard", "job-keeper")
     found = [p for p in round.hosts.processes(host) if p.name in names]
     return found if {p.name for p in found} == set(names) else []
@@ -99,7 +99,7 @@ def send(number, whom):
 
 
 def kill_together(round, host, whom):
-    """All of them are stopped first: one that forks would leave a child that nobody watches any more."""
+    """Stops all of them first: a process that forks would leave an unwatched child."""
     stopped = []
     while new := [p for p in whom(round, host) if p.pid not in {each.pid for each in stopped}]:
         stopped += [process for process in new if process.signal(signal.SIGSTOP)]

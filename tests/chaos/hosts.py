@@ -1,4 +1,4 @@
-"""The hosts of one round: a cluster of tests/cluster, and what runs and lies on it.
+"""The hosts of one round: a cluster of tests/cluster, with its processes and files.
 
 Processes are looked at and struck from the machine, by their pids there: nothing has to be started
 on a host for that, and what is struck together is struck within a millisecond.
@@ -45,7 +45,7 @@ class Process:
         return self.words.startswith(LOGIN) and "[listener]" not in self.words
 
     def signal(self, number):
-        """To this process alone: a busy machine gives its number to another one within seconds."""
+        """Signals only this process: a busy machine reuses pids within seconds."""
         try:
             fd = os.pidfd_open(self.pid)
         except ProcessLookupError:
@@ -98,7 +98,7 @@ class Hosts:
         self.cluster("down")
 
     def processes(self, host=None):
-        """What runs beyond a host's init and its listening sshd."""
+        """A host's processes other than its init and its listening sshd."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:

@@ -1,4 +1,4 @@
-"""The job of one round: dtlaunch on the first host, and whoever reads what it prints."""
+"""The job of one round: dtlaunch on the first host, and the readers of its output."""
 import os, pty, secrets, select, subprocess, threading
 
 from faults import JOINED, LAUNCHING
@@ -10,7 +10,7 @@ TOKEN = secrets.token_hex(32)
 
 
 class Reader(threading.Thread):
-    """Reads from a descriptor into a file, unless it is told not to."""
+    """Reads from a descriptor into a file, unless told not to."""
     def __init__(self, fd, path):
         super().__init__(daemon=True)
         self.fd, self.path = fd, path
@@ -102,7 +102,7 @@ class Job:
             return None
 
     def recorded(self, kind=None):
-        """What the ranks have written down: (host, pid there), of one kind or of all."""
+        """The processes that ranks recorded: (host, pid there), of one kind or all."""
         try:
             rows = [line.split() for line in open(self.folder + "/processes")]
         except FileNotFoundError:
@@ -119,7 +119,7 @@ class Job:
         open(f"{self.folder}/fail.{rank}", "w").close()
 
     def abandon(self):
-        """Of a round that hangs: kill -9 of `cluster exec` kills its command."""
+        """Ends a round that hangs: kill -9 of `cluster exec` kills its command."""
         for process in (self.process, *(self.nodes or {}).values()):
             process.kill()
             process.wait()

@@ -1,4 +1,4 @@
-"""What a round will do, drawn from its seed and number alone: phase, faults, victims, moments."""
+"""The plan of a round, drawn only from its seed and number: phase, faults, victims, moments."""
 import random
 from dataclasses import dataclass
 

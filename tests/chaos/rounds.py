@@ -1,4 +1,4 @@
-"""One round: a job on three hosts reaches its phase, is struck, ends; and what is then looked at."""
+"""One round: a job on three hosts reaches its phase, gets its faults, ends; then the checks."""
 import json, os, re, shutil, signal, subprocess, time
 
 from faults import JOINED, LAUNCHING, LOGIN_LEFT_OPEN, LOST_NODE, OUT_OF_REACH, SLOW
@@ -161,7 +161,7 @@ class Round:
         return [strike for strike in self.done if strike.fault.fatal]
 
     def let_it_end(self):
-        """What the faults themselves do not end goes the way that jobs go."""
+        """Ends a job that the faults did not end, as jobs normally end."""
         if self.did("stop-launcher"):
             self.sleep(LEASE)  # a short stop ends no job, and an agent's lease may have to expire
             if not self.wait_for(SETTLE, lambda: not self.strangers(), 0.2):
@@ -290,7 +290,7 @@ class Round:
         return any(strike.fault.kills_launcher(strike.host) for strike in self.done)
 
     def is_for_the_next_job(self, host):
-        """All that could end what ranks have left on a host was killed: the next job there does it."""
+        """If all processes that could end a host's leftovers were killed, the next job there ends them."""
         names = {strike.fault.name for strike in self.done if strike.host == host}
         watchers_gone = "kill-watchers" in names or (
             "kill-keeper" in names and names & {"kill-agent", "kill-guard", "kill-programs"})
@@ -318,7 +318,7 @@ class Round:
         return sorted(path for path in self.hosts.files(host) - ROUND_FILES if not KEPT_FOLDER.fullmatch(path))
 
     def judge_files(self):
-        """Records of what was killed stay, and are what `dtlaunch clean` is for; others do not."""
+        """Records of killed processes stay for `dtlaunch clean`; no others stay."""
         killed = {process.host for process in self.struck}
         for host in self.plan.hosts:
             if host in self.hosts.off:

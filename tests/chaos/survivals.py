@@ -122,7 +122,7 @@ def training(programs, work, folder):
 
 
 class Undisturbed:
-    """What a run comes to that nobody disturbs; makes the inputs of all rounds in `work`, too."""
+    """The results of an undisturbed run; also makes the inputs of all rounds in `work`."""
     def __init__(self, programs, work):
         with open(work + "/train.tsv", "wb") as file:
             subprocess.run([E2E + "/make_sentences", "2000", "1"], stdout=file, check=True)
@@ -194,7 +194,7 @@ class SurvivalRound(Round):
         self.note(f"dtlaunch ended with {self.status}")
 
     def is_awaiting(self, process):
-        """A joined node whose first one was killed waits for that to come again."""
+        """A joined node waits for a killed first node to return."""
         return self.job.nodes and process.name == "dtlaunch" and self.launcher_killed() and not self.anew
 
     # ---- to the moments
@@ -217,7 +217,7 @@ class SurvivalRound(Round):
             self.complain(f"the job did not come to the moment: {moment}")
 
     def start_anew(self):
-        """The same command once more, as its user would, when the network is well again."""
+        """Runs the same command again, as a user would, when the network works again."""
         self.note("started anew")
         self.anew = True
         for host in {strike.host for strike in self.done if strike.fault.name == "cut"} - self.hosts.off:
@@ -274,7 +274,7 @@ class SurvivalRound(Round):
             self.complain(f"parameters {parameters}, not {self.undisturbed.parameters}")
 
     def judge_checkpoints(self):
-        """An epoch goes on from no older checkpoint than there was when the one before it was struck."""
+        """An epoch resumes from a checkpoint at least as new as the last one before the fault."""
         words = re.compile(r"^(?:\[rank 0\] )?Continuing from .*/checkpoint-(\d+), after step", re.M)
         begun = [0] + [int(step) for step in words.findall(self.output())]
         if begun != sorted(begun):

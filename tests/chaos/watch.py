@@ -18,7 +18,7 @@ class Rank:
         self.began = self.seen = self.look() or 0.0
 
     def look(self):
-        """When it began, on the clock of all hosts; None when it has ended."""
+        """Its start, on the clock of all hosts; None if it has ended."""
         try:
             fields = open(f"/proc/{self.pid}/stat").read().rpartition(")")[2].split()
         except OSError:

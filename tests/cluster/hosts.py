@@ -1,4 +1,4 @@
-"""The commands of `cluster`: hosts come up, are cut off, mended and ended."""
+"""The commands of `cluster`: start hosts, cut them off, mend and end them."""
 import argparse, json, os, select, shutil, signal, subprocess, sys, tempfile
 
 from entering import (FAILED, HOME, HOST_NAMESPACES, NEWNET, SKIP, Failure, execute, find_host, libc, read_file,
@@ -23,7 +23,7 @@ def make_keys(state, names):
 
 
 def newer_sshd_settings():
-    """Since OpenSSH 9.8 sshd refuses for a while those whose logins fail, which tests do on purpose."""
+    """Since OpenSSH 9.8, sshd refuses clients for a while after failed logins, which tests cause on purpose."""
     line = "PerSourcePenalties no"
     said = subprocess.run(["/usr/sbin/sshd", "-t", "-f", "/dev/null", "-o", line.replace(" ", "=")],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True).stderr

@@ -1,8 +1,8 @@
-"""The hosts and their keeper: what `cluster up` leaves running. README.md beside it has the story.
+"""The hosts and their keeper, which `cluster up` leaves running. README.md explains them.
 
 A keeper process owns everything: it lives in the switch's network namespace and is the parent of
-one init per host. A host is nothing but the namespaces of its init, so that whatever ends the init
-ends the host, and whatever ends the keeper ends them all.
+one init per host. A host is the namespaces of its init, so that ending the init
+ends the host, and ending the keeper ends them all.
 """
 import ctypes, json, os, signal, subprocess, time
 
@@ -61,7 +61,7 @@ def nic_address(host, nic):
 
 
 def bind_back(kept):
-    """Shows again what lies below a folder that has just become private."""
+    """Mounts again what is below a folder that has just become private."""
     for path, fd in kept:
         os.makedirs(path, exist_ok=True)
         mount(f"/proc/self/fd/{fd}", path, None, MS_BIND | MS_REC)
@@ -165,7 +165,7 @@ def run_host(cluster, host, go, ready):
 
 
 def detach_output():
-    """Whoever waits for the end of our output (eval "$(cluster up 2)") must not wait for us."""
+    """Closes our output, so that readers that wait for its end (eval "$(cluster up 2)") do not wait for us."""
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)

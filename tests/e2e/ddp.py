@@ -1,4 +1,4 @@
-"""An ordinary DistributedDataParallel script over gloo: nothing in it knows of dtlaunch.
+"""An ordinary DistributedDataParallel script over gloo that does not know dtlaunch.
 
 Checks what data-parallel training promises: every rank ends with the same parameters, and they are
 those of one process that saw all the data.

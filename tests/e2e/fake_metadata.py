@@ -3,8 +3,8 @@
 
     fake_metadata.py aws|gcp|azure|hangs FOLDER [ADDRESS PORT]
 
-Gives notice once FOLDER/notice is there. What was asked of it is in FOLDER/asked, a line each.
-AWS's token is good for three questions.
+Gives notice once FOLDER/notice exists. FOLDER/asked has a line per request.
+AWS's token is valid for three requests.
 """
 import datetime
 import http.server

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs a command for which the kernel refuses some system calls: as an old kernel does, which does not know
-them (ENOSYS), or a container's profile (EPERM). Exits 77 where calls cannot be filtered.
+them (ENOSYS), or a container's profile (EPERM). Exits 77 if calls cannot be filtered.
 
     without_calls.py ENOSYS|EPERM NAME[,NAME...] COMMAND...
 """

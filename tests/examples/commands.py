@@ -1,4 +1,4 @@
-"""Runs what the README.md of an example tells a reader to type. usage: commands.py EXAMPLE COPY [WORD...]
+"""Runs the commands in the README.md of an example. usage: commands.py EXAMPLE COPY [WORD...]
 
 The commands run in COPY, a copy of the example's folder, in their order; the WORDs stand before each, as those of
 `tests/cluster/cluster exec`. Each has to end with status 0. A block without commands shows what the command
@@ -27,7 +27,7 @@ def fail(item, what):
 
 
 def agrees(shown, line):
-    """Whether a line of output is what the README shows."""
+    """Whether a line of output matches the README's."""
     parts = re.split(r"(\.\.\.|\d+\.\d+)", shown)
     found = re.fullmatch("".join(".*" if part == "..." else r"(\d+\.\d+)" if FRACTION.fullmatch(part) else
                                  re.escape(part) for part in parts), line)

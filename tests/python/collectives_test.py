@@ -1,4 +1,4 @@
-"""What each collective of torch.distributed gives over dtring, for every kind of tensor."""
+"""The results of each collective of torch.distributed over dtring, for every kind of tensor."""
 
 import itertools
 import os
@@ -25,7 +25,7 @@ def tensor_of(rank, shape, dtype, seed=0):
 
 
 def spread_out(tensor):
-    """The same values where nothing lies beside its neighbour."""
+    """The same values in a tensor that is not contiguous."""
     if tensor.dim() == 0:
         return tensor.clone()
     wide = torch.zeros(*tensor.shape, 2, dtype=tensor.dtype)
@@ -319,7 +319,7 @@ class Collectives(unittest.TestCase):
 
     def test_gradients_do_not_travel_under_bbr(self):
         class Paced(socket.socket):
-            """As sockets are born where BBR is the system's choice."""
+            """Creates sockets as on a system whose default is BBR."""
 
             def __init__(self, *arguments, **options):
                 super().__init__(*arguments, **options)

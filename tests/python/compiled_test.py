@@ -133,7 +133,7 @@ REGIONS = (all_reduce, all_reduce_maximum_in_group, all_reduce_in_background, br
 
 
 def run_regions(rank, _world):
-    """gloo's numbers are those of the functions as they stand."""
+    """gloo's results equal those of the uncompiled functions."""
     OTHER[:] = [dist.new_group([0, 1])]
     results = {}
     for region in REGIONS:
@@ -148,7 +148,7 @@ def run_regions(rank, _world):
 
 
 def ours_alone(rank, _world):
-    """What gloo refuses there, or does not have."""
+    """Operations that gloo refuses there, or lacks."""
     import dtring
 
     def region(x):

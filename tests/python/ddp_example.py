@@ -1,4 +1,4 @@
-"""DistributedDataParallel as PyTorch's tutorials have it: env://, a DistributedSampler, a checkpoint.
+"""DistributedDataParallel as in PyTorch's tutorials: env://, a DistributedSampler, a checkpoint.
 
 The first rank saves it, and all load it behind a barrier. It knows nothing of dtlaunch, and of dtring
 only the backend's name on its command line.

@@ -1,4 +1,4 @@
-"""What goes wrong is told on every rank, by name, and nothing hangs or aborts."""
+"""Every rank reports an error by name, and nothing hangs or aborts."""
 
 import datetime
 import os
@@ -295,7 +295,7 @@ class Errors(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
-    """Scripts as a user starts them."""
+    """Scripts, started as users do."""
 
     def python(self, text, **variables):
         environment = {**os.environ, **variables}

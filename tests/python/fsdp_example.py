@@ -1,4 +1,4 @@
-"""Fully sharded models as PyTorch's tutorials have them, both ways: FullyShardedDataParallel and fully_shard.
+"""Fully sharded models as in PyTorch's tutorials, both ways: FullyShardedDataParallel and fully_shard.
 
 Each rank holds a part of every parameter; the whole is put together for a checkpoint that the first
 rank saves. It knows nothing of dtlaunch, and of dtring only the backend's name on its command line.

@@ -1,4 +1,4 @@
-"""Models that train over dtring: the wrappers that PyTorch has for data and model parallelism."""
+"""Training over dtring with PyTorch's wrappers for data and model parallelism."""
 
 import json
 import unittest
@@ -259,7 +259,7 @@ class Sharded(unittest.TestCase):
 
 
 class Own(unittest.TestCase):
-    """What dtring has beside torch.distributed's functions."""
+    """dtring's functions beyond torch.distributed's."""
 
     def test_memory_that_ranks_share(self):
         def body(rank, world):

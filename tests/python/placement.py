@@ -1,4 +1,4 @@
-"""What a rank's PyTorch has been given, as a line of JSON: its threads, by whoever knows, and its CPUs."""
+"""Prints the threads (from each library) and CPUs of a rank's PyTorch as a line of JSON."""
 
 import json
 import os

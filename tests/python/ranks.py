@@ -20,11 +20,11 @@ LIMIT_S = 150  # for hangs; compiling on a busy machine takes 40 s
 
 
 class Failed(AssertionError):
-    """A rank has raised what its test did not expect."""
+    """A rank raised an unexpected exception."""
 
 
 def load_what_ddp_needs():
-    """Here and once: else every rank loads it anew, which is seconds of work."""
+    """Loads it once, here: otherwise every rank loads it, which takes seconds."""
     if importlib.util.find_spec("torch._dynamo") is not None:  # since torch 2
         importlib.import_module("torch._dynamo")
 

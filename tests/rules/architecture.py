@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""ARCHITECTURE.md shows the house that is there: architecture.py [ROOT].
+"""ARCHITECTURE.md matches the tree: architecture.py [ROOT].
 
-Every folder of sources stands in its drawing of rooms, every file that it names exists, and each
+Its drawing of rooms has every folder of sources, every file that it names exists, and each
 function named behind a file (`file` `function`) is in that file, or in one of its own stem.
 """
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No test is forgotten: built.py [ROOT].
+"""Every test is built and run: built.py [ROOT].
 
 Every source under tests is named by a CMakeLists.txt, and every script of tests/e2e is run.
 """

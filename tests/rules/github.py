@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The files of .github say what they have to: github.py [ROOT].
+"""The files of .github follow the rules: github.py [ROOT].
 
 A workflow has no more rights than to read, each of its jobs a limit of time, each action the commit that it is,
 and each script that it runs exists. A form for issues has a name, a description and fields with ids of their own.

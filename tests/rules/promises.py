@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What dtlaunch-security(7) promises is tested: promises.py [ROOT].
+"""Every promise of dtlaunch-security(7) has a test: promises.py [ROOT].
 
 In the sections PROMISED and REFUSED every item ends with the tests that show it, `.Bq Li NAME ...`, and
 each of them exists: e2e.SCRIPT, SUITE.CASE of GoogleTest, or the name of a dtl_add_test().

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The rooms of the house: who may include whom.
+"""The rooms of the source tree: which may include which.
 
     rooms.py [ROOT]            checks the tree
     rooms.py --arrows [ROOT]   prints the arrows as CONTRIBUTING.md shows them
@@ -50,7 +50,7 @@ def read_rooms(root):
 
 
 def room_of(path, rooms):
-    """The room that a file lies in; a program's own files lie in none."""
+    """The room of a file; a program's own files have none."""
     if path in HEADERS.values():
         return path
     folder = path.rpartition("/")[0]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No function is there for tests alone, or for nobody: used.py [ROOT].
+"""Every function has a caller outside the tests: used.py [ROOT].
 
 A function that the product defines is called by the product, or its name is taken there. Found by
 names, without a compiler (after inlining, the symbols of programs no longer tell): a call of a
@@ -129,7 +129,7 @@ def bases_of(files):
 
 
 class Uses:
-    """Which functions are named by whom."""
+    """Which functions name which."""
     def __init__(self, files, functions):
         self.bases = bases_of(files)
         self.classes = {name for function in functions for name in function.classes}

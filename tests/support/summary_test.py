@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of summary.py: a second try is seen, excuses one test, and never a crash."""
+"""Tests of summary.py: a passing retry excuses one test, but never a crash."""
 import pathlib
 import subprocess
 import sys

@@ -99,7 +99,7 @@ def after_an_early_stop():
 
 
 def before_the_records():
-    """A run that was killed behind its last checkpoint: its records are written now."""
+    """A run that was killed after its last checkpoint: the records are written now."""
     folder = Path("late")
     succeeds("a run ends", train("late"))
     whole = contents("late")
@@ -302,7 +302,7 @@ def other_order():
 
 
 def in_two_runs():
-    """The same 15 steps, the first 5 by a run of their own: what each figure must be."""
+    """The same 15 steps, the first 5 in a separate run: the expected figures."""
     succeeds("a run of all steps", train("whole"))
     whole = read("whole/train_results.json")
     check(not any(key.startswith("total_train") for key in whole), "has one kind of figures", whole)

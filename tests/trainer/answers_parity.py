@@ -29,7 +29,7 @@ def expect(what, worst, limit):
 
 
 def write_squad(path, count, seed):
-    """The answer is the word behind the one that the question names; some contexts lack that."""
+    """The answer is the word after the one that the question names; some contexts lack it."""
     source = random.Random(seed)
     paragraphs = []
     for number in range(count):
@@ -142,7 +142,7 @@ def read(*path):
 
 
 def answers_of(case, folder):
-    """What run_qa would answer: {id: text}, from this folder's model; and the logits."""
+    """run_qa's answers with this folder's model, {id: text}, and the logits."""
     model = case.model_class.from_pretrained(folder).eval()
     encoded = case.encode(case.dev)
     rows = list(zip(encoded["input_ids"], encoded["token_type_ids"], encoded["attention_mask"]))

@@ -1,5 +1,5 @@
-"""What a user asks of a run or a folder in between: a checkpoint by a signal, a new run in the place of an old
-one. Usage: asked_test.py DTTRAIN"""
+"""User requests in between: a checkpoint by a signal, a new run in the folder of an
+old one. Usage: asked_test.py DTTRAIN"""
 
 import os
 import signal
@@ -42,7 +42,7 @@ class Background:
 
 
 def on_request():
-    """SIGUSR1 and SIGUSR2 ask for a whole checkpoint, to go on from, and end nothing."""
+    """SIGUSR1 and SIGUSR2 request a complete checkpoint to resume from, and end nothing."""
     for number, more in ((signal.SIGUSR1, ()), (signal.SIGUSR2, ("--save_only_model",))):
         folder = f"asked-{number}"
         arguments = command(folder, "--max_steps", "1000000", "--save_strategy", "no", "--disable_tqdm", *more)
@@ -85,7 +85,7 @@ def on_request_of_one_rank():
 
 
 def a_new_run_in_an_old_folder():
-    """Checkpoints of the old run are out of the way, so that none shadows those of the new one."""
+    """The old run's checkpoints are renamed, so that none hides those of the new one."""
     succeeds("a run of 15 steps", train("old"))
     before = contents("old/checkpoint-15")
     begun = run(*command("old", "--overwrite_output_dir", "--train_file", "none.tsv")[1:])

@@ -1,5 +1,5 @@
-"""What dttrain cannot use is refused at once and by name, with the next step, and never in words of
-a library: pipes, folders and sockets as files, weights that are no numbers, files that are no JSON.
+"""dttrain refuses unusable input at once, by name and with a next step, never in a library's words:
+pipes, folders and sockets as files, weights that are NaN or infinite, files that are not JSON.
 
 bad_input_test.py DTTRAIN
 """
@@ -226,7 +226,7 @@ def check_tables(bench):
 
 
 def check_problems(bench):
-    """What init takes labels for, training does, too."""
+    """init and training read labels the same way."""
     for name, text, words in (("floats", "text,label\ngood,1.0\nbad,0.0\n", []),
                               ("several", "text,label\ngood,x;y\nbad,y\n", ["--label_delimiter", ";"]),
                               ("numbers", "text,label\ngood,1\nbad,3\n", ["--do_regression"])):

@@ -1,4 +1,4 @@
-"""Debian's headless Chromium, spoken to in the DevTools protocol over two pipes: no port, no driver."""
+"""Debian's headless Chromium, controlled by the DevTools protocol over two pipes, without port or driver."""
 import base64
 import json
 import os
@@ -82,7 +82,7 @@ class Browser:
                 return message["result"]
 
     def open(self, path, width, scheme):
-        """Loads a file in a window of so many pixels; scheme: light or dark."""
+        """Loads a file in a window of this size in pixels; scheme: light or dark."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900,
                   deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia",
@@ -101,7 +101,7 @@ class Browser:
         return answer["result"].get("value")
 
     def complaints(self):
-        """What the page wrote on the console or asked the network for since it was opened."""
+        """The page's console messages and network requests since it was opened."""
         found = []
         for event in self.events:
             method, given = event.get("method"), event.get("params", {})

@@ -1,5 +1,5 @@
-"""Pre-trained models in the forms that have been published over the years: dttrain finds the same
-model in all of them. Usage: old_checkpoints.py DTTRAIN"""
+"""Pre-trained models in all published file formats: dttrain reads the same model from each.
+Usage: old_checkpoints.py DTTRAIN"""
 
 import json
 import os
@@ -43,7 +43,7 @@ def new_folder(root, name, config):
 
 
 def evaluate(program, folder, data):
-    """The logits' file and what was said."""
+    """The file of logits, and the output."""
     dump = folder + ".dump"
     done = subprocess.run([program, "--model_name_or_path", folder, "--do_eval",
                            "--validation_file", data, "--debug_dump", dump,

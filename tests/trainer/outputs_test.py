@@ -79,7 +79,7 @@ def resize(terminal, columns):
 
 
 def on_terminal(command, columns, then=0):
-    """What a program writes to a terminal of so many columns, and of `then` after its first bar."""
+    """A program's output on a terminal of `columns` columns, and of `then` after its first bar."""
     leader, follower = pty.openpty()
     resize(follower, columns)
     process = subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower)

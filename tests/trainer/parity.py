@@ -53,7 +53,7 @@ def write_texts(path, count, seed):
 
 
 class Case:
-    """A model's folder and its texts, made where there are none yet. `launcher`: words before dttrain's."""
+    """A model's folder and its texts, made if missing. `launcher`: arguments before dttrain's."""
 
     def __init__(self, program, kind, folder, launcher=()):
         self.command, self.kind, self.folder = [*launcher, program], kind, folder
@@ -250,7 +250,7 @@ def check_optimizers(case):
 
 
 def check_bf16_evaluation(case, exact):
-    """Behind the training weights are rounded for the evaluation, and saved as they are."""
+    """After training, weights are rounded for the evaluation but saved exactly."""
     rows = case.batch(case.evaluation)
     with torch.no_grad():
         expected = case.model().to(torch.bfloat16).eval()(**rows).logits.float()

@@ -43,7 +43,7 @@ def losses(folder):
 
 
 def resume_with_each_optimizer(folders, job):
-    """The state of each optimizer is saved, handed to all ranks and gone on with, to the bit."""
+    """The state of each optimizer is saved, broadcast and resumed, to the bit."""
     for options in (["sgd"], ["sgd", "--optim_args", "momentum=0.9"], ["adafactor"], ["lion"]):
         name = options[0] + str(len(options))
         steps = [*job[:-1], "--max_steps", "8", "--save_steps", "4"]

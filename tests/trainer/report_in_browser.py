@@ -188,7 +188,7 @@ def check_figures(page, folder):
 
 
 def look_at(browser, path, width, scheme, folder=None):
-    """What is wrong with a page; with the folder of its run, also with its figures."""
+    """The faults of a page and, with the folder of its run, of its figures."""
     browser.open(path, width, scheme)
     page = browser.evaluate(PROBE)
     faults = browser.complaints() + page["faults"]
@@ -200,7 +200,7 @@ def look_at(browser, path, width, scheme, folder=None):
 # ---- deliberate faults
 
 def planted(html):
-    """(what has to be found, a page that has it)"""
+    """(a fault to find, a page that has it)"""
     def with_part(part):
         return html.replace("<h2>Results", part + "<h2>Results", 1)
 

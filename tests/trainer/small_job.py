@@ -1,5 +1,5 @@
-"""What tests of whole runs share: texts to learn, the environment of a rank, and assertions that say
-what was seen."""
+"""Shared by the tests of whole runs: texts to learn, a rank's environment, and assertions that print
+what they saw."""
 import os
 import random
 import socket
@@ -23,14 +23,14 @@ def write_texts(path, count, seed):
 
 
 def environment(**more):
-    """Without what a launcher around this test has set; one thread."""
+    """The environment without a surrounding launcher's variables; one thread."""
     result = {name: value for name, value in os.environ.items()
               if not name.startswith(("DTRING_", "DTLAUNCH_"))}
     return {**result, "OMP_NUM_THREADS": "1", **more}
 
 
 def environments_of(world, folder):
-    """Those of `world` ranks of one machine, which share a secret in `folder`."""
+    """The environments of `world` ranks on one machine, which share a secret in `folder`."""
     if world == 1:
         return [environment()]
     secret = os.path.join(folder, "secret")

@@ -34,7 +34,7 @@ def succeeds(what, done):
 
 
 def contents(folder):
-    """Of every file below a folder, the bytes."""
+    """The bytes of every file below a folder."""
     return {str(path.relative_to(folder)): path.read_bytes()
             for path in sorted(Path(folder).rglob("*")) if path.is_file()}
 

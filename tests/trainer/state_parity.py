@@ -1,4 +1,4 @@
-"""Files of weights as torch.save writes them, and schedules and optimizers as transformers has them.
+"""Weight files as torch.save writes them, and transformers' schedules and optimizers.
 Usage: state_parity.py STATE_HERE
 Besides the torch of this Python, that of /usr/bin/python3 writes files, where there is one."""
 

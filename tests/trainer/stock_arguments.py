@@ -91,7 +91,7 @@ class Program:
                 self.reasons[name] = (self.reasons[name] + " " + line.strip()).strip()
 
     def run(self, *words, file=None):
-        """Status and what was said. No model is there, so that nothing is trained."""
+        """The exit status and the output. There is no model, so nothing is trained."""
         output = tempfile.mkdtemp(dir=self.folder)
         before = []
         if file is not None:

@@ -26,7 +26,7 @@ def messages(data):
 
 
 def content(path):
-    """The text of a file, or None when it is no text."""
+    """The text of a file, or None if it is not text."""
     try:
         if not path.is_file() or path.is_symlink() or path.stat().st_size > LONGEST_FILE:
             return None
