@@ -65,7 +65,7 @@ void ElasticWorld::run() {
   story_ += fmt::format("{} ms: all are there\n", now_.count());
   const JobTime end = now_ + kHealing;
   while (now_ < end && complaints_.empty() && !ended_ && !is_whole()) look();
-  // All hosts have been there for so long that each has been asked.
+  // By now every host has been up long enough to be asked.
   if (!ended_) check(is_whole(), "hosts that are there are not used, or others are");
 }
 
@@ -88,7 +88,7 @@ void ElasticWorld::happen() {
     truth.up = truth.up ? !chance(faults_) : chance(300);
     if (discovers_ && chance(faults_ / 2)) truth.listed = !truth.listed;
   }
-  // A list without hosts is a mistake, which changes nothing.
+  // A list without hosts is an error, which changes nothing.
   if (listed().empty()) truth_.begin()->second.listed = true;
 }
 
@@ -133,7 +133,7 @@ void ElasticWorld::ask() {
   check(all_listed || staying < least(), "ranks stay on a host that is no longer listed");
 }
 
-// A change: what the epoch was ended for; without one it has lost hosts.
+// `change`: why the epoch was ended; without one, it has lost hosts.
 void ElasticWorld::go_on(const std::vector<std::string>& lost, std::optional<HostsChange> change) {
   const RegroupSteps steps = {
       rules_.change,
@@ -171,12 +171,12 @@ void ElasticWorld::lose(const std::vector<Host>& before, const std::vector<std::
   rules_.lose(members_, std::vector<Host>(before), names, now_);
 }
 
-// Of a job of ranks placement alone knows whether they are enough.
+// If a job counts ranks, only placement knows whether they are enough.
 int ElasticWorld::least() const {
   return members_.of_ranks ? 1 : members_.range.least;
 }
 
-// One on each host.
+// One rank per host.
 int ElasticWorld::ranks() const {
   return std::min(static_cast<int>(members_.hosts.size()), members_.range.most);
 }
@@ -201,7 +201,7 @@ void ElasticWorld::check_hosts() {
     entries += hosts->size();
   }
   check(known.size() == entries, "a host is in two places");
-  if (discovers_) return;  // the list says it
+  if (discovers_) return;  // the list decides
   for (const Host& host : listed()) {
     check(known.count(host.name) > 0, host.name + " is forgotten");
   }
@@ -241,7 +241,7 @@ void ElasticWorld::check_change(const HostsChange& change) {
   check(recent < 6, "a storm of hosts that join");
 }
 
-// As many hosts as there may be, all of them listed.
+// Whether all listed hosts, up to the maximum, are in use.
 bool ElasticWorld::is_whole() const {
   const auto there = std::min(listed().size(), static_cast<std::size_t>(members_.range.most));
   const auto is_listed = [&](const Host& host) { return truth_.at(host.name).listed; };

@@ -1,7 +1,7 @@
 #pragma once
-// A world for jobs whose size changes: hosts that go and come back, are listed and no longer
-// listed, in virtual time, drawn from one seed. First there are faults, then all hosts are there
-// for good. The same seed is the same story.
+// A world for jobs that change size: hosts fail and return, are listed and unlisted, in virtual
+// time, drawn from one seed. First there are faults, then all hosts stay up. The same seed gives
+// the same story.
 
 #include <functional>
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace dtl::sim {
 
-// What the world runs: what ships, unless a test plants a mistake.
+// The code that the world runs: the product's, unless a test plants a bug.
 struct ElasticRules {
   std::function<decltype(list_hosts)> list = list_hosts;
   std::function<decltype(hosts_to_ask)> to_ask = hosts_to_ask;
@@ -27,7 +27,7 @@ struct ElasticRules {
 class ElasticWorld {
  public:
   ElasticWorld(std::uint64_t seed, ElasticRules rules);
-  // Runs until the end of time, or the job has too few hosts, or has broken a promise.
+  // Runs until the end of time, until too few hosts are left, or until a promise is broken.
   void run();
 
   const std::string& complaints() const { return complaints_; }

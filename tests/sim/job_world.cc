@@ -8,7 +8,7 @@
 namespace dtl::sim {
 namespace {
 
-// Every wait of a job on its longest way: start, preflight, ranks, stopping, finishing.
+// The longest path of a job's waits: start, preflight, ranks, stopping, finishing.
 constexpr JobTime kLongestRun = 30s;
 constexpr JobTime kLongestJob = kSshDeadline + kHelloDeadline + 3 * JobTime(kConnectDeadline) +
                                 kLongestRun + kDead + kKillGrace + 2 * JobTime(kReapDeadline) +
@@ -197,7 +197,7 @@ void World::end_rank(int node, int rank, int code, int signal) {
   from_agent(node, exited, words);
 }
 
-// On the way to the launcher: late, but in order.
+// Sends a message to the launcher: late, but in order.
 void World::from_agent(int index, Message message, LastWords words) {
   Node& node = nodes_[static_cast<std::size_t>(index)];
   node.last_arrival = std::max(node.last_arrival, now_ + JobTime(draw(0, 50)));
@@ -209,7 +209,7 @@ void World::from_agent(int index, Message message, LastWords words) {
   });
 }
 
-// What an agent does with a message of the launcher.
+// An agent's response to a launcher message.
 void World::hear(int index, const Message& message) {
   Node& node = nodes_[static_cast<std::size_t>(index)];
   if (std::holds_alternative<Listen>(message)) {

@@ -1,7 +1,6 @@
 #pragma once
-// A world for the job's state machine: nodes, agents and ranks that exist only as entries of one
-// queue of future events, in virtual time, with faults drawn from one seed. The same seed is the
-// same story.
+// A world for the job's state machine: nodes, agents and ranks are entries in one queue of future
+// events, in virtual time, with faults drawn from one seed. The same seed gives the same story.
 
 #include <functional>
 #include <map>
@@ -33,11 +32,11 @@ struct Faults {
 class World {
  public:
   explicit World(std::uint64_t seed);
-  // Runs until the job is done; false when it is not after the longest time that is allowed.
+  // Runs until the job is done; false if it exceeds the longest allowed time.
   bool run();
 
   const Job& job() const { return job_; }
-  // Promises that were broken on the way, one line each.
+  // Promises that were broken, one per line.
   const std::string& complaints() const { return complaints_; }
   std::string story() const { return story_; }
 

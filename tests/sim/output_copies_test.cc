@@ -1,9 +1,8 @@
-// How often a byte of a rank's output is copied within our processes, from the read of the rank's
-// pipe to the write to the terminal: the agent's end and the launcher's end of one conversation run
-// here side by side, and this program's own memcpy and memmove count the bytes of the text that
-// pass through them. Four is the promise. A busy rank's bytes are copied once; with what the kernel
-// copies before the last write (from the pipe, into the socket, out of it), which is not counted
-// here, that is four as well.
+// Counts how often our processes copy a byte of a rank's output, from the read of the rank's pipe
+// to the write to the terminal. The agent's and the launcher's end of a conversation run side by
+// side here, and this program's memcpy and memmove count the bytes of text. The promise is four
+// copies. A busy rank's bytes are copied once; with the kernel's uncounted copies before the last
+// write (from the pipe, into the socket, out of it), that makes four.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -24,7 +23,7 @@
 namespace {
 
 constexpr double kMost = 4;
-constexpr double kOnce = 1.1;  // lines that were cut in two cost a little more
+constexpr double kOnce = 1.1;  // lines cut in two cost a little more
 constexpr char kMark = '~';    // what the ranks write; nothing else does
 std::atomic<bool> g_counting{false};
 std::atomic<std::uint64_t> g_copied{0};  // marks
@@ -32,13 +31,13 @@ std::atomic<std::uint64_t> g_copied{0};  // marks
 }  // namespace
 
 #ifdef DTL_SANITIZED
-constexpr bool kCounts = false;  // they have a memcpy of their own
+constexpr bool kCounts = false;  // sanitizers have their own memcpy
 #else
 constexpr bool kCounts = true;
 
 namespace {
 
-// Byte by byte, so that the compiler makes no call of memcpy out of it.
+// Byte by byte, so that the compiler does not turn it into a memcpy call.
 void* copy_and_count(void* to, const void* from, std::size_t size) {
   auto* target = static_cast<volatile char*>(to);
   const auto* source = static_cast<const volatile char*>(from);
@@ -57,7 +56,7 @@ void* copy_and_count(void* to, const void* from, std::size_t size) {
 
 }  // namespace
 
-// In place of the C library's, for this program and the libraries it uses.
+// Replaces the C library's, for this program and its libraries.
 extern "C" {
 void* counted_copy(void* to, const void* from, std::size_t size) __asm__("memcpy");
 void* counted_move(void* to, const void* from, std::size_t size) __asm__("memmove");
@@ -115,8 +114,8 @@ awaitable<void> write_credit(Connection& connection) {
   }
 }
 
-// Until the agent's end of the conversation, which is a broken one where it has left with credit
-// unread.
+// Until the agent ends the conversation. If it left with unread credit, that is a broken
+// connection.
 awaitable<void> show(Connection& connection, Console& console) {
   try {
     while (auto message = co_await connection.receive()) {
@@ -130,8 +129,8 @@ awaitable<void> show(Connection& connection, Console& console) {
   connection.close();
 }
 
-// What each rank writes, and in pieces of how many bytes. With `patient` the next piece follows
-// when the one before has come out of the launcher.
+// What each rank writes, in pieces of this many bytes. With `patient`, the next piece follows when
+// the launcher has written the previous one.
 struct Text {
   std::string text;
   std::size_t piece = 64 << 10;

@@ -82,7 +82,7 @@ void ReconnectWorld::act() {
   }
 }
 
-// What happens by itself.
+// Events without a cause in the program.
 void ReconnectWorld::pass(JobTime time) {
   now_ += time;
   if (agent_.alive && now_ > agent_.heard + JobTime(kLease) + patience_) {
@@ -127,7 +127,7 @@ void ReconnectWorld::deliver(Side& side) {
   }
 }
 
-// Of what was on its way a part still arrives at an agent that has not noticed.
+// Part of the data in transit still reaches an agent that has not noticed.
 void ReconnectWorld::break_stream() {
   if (launcher_.stream < 0) return;
   Stream& one = stream(launcher_.stream);
@@ -139,7 +139,7 @@ void ReconnectWorld::break_stream() {
   lose_stream();
 }
 
-// Known by the end of the stream, and by silence.
+// Both ends notice by the end of the stream, or by silence.
 void ReconnectWorld::lose_stream() {
   launcher_.stream = -1;
   if (!search_.searching()) lost_at_ = now_;
@@ -163,7 +163,7 @@ void ReconnectWorld::look() {
     check(verdict == LinkSearch::Verdict::kGoOn, "no answer is taken for one");
   }
   if (!search_.searching() || lost_) return;
-  if (chance(10)) lose_stream();  // told once more
+  if (chance(10)) lose_stream();  // reported again
   if (rules_.is_over(search_, now_)) return give_up(false);
   check(now_ < lost_at_ + patience_, "the search is endless");
   const auto attempt = rules_.next_try(search_, now_);
@@ -193,7 +193,7 @@ bool ReconnectWorld::adopt(Side& side, int index, std::uint64_t other_has) {
 
 void ReconnectWorld::deliver_offer(Stream& one, int index) {
   const Resume offer = *one.offer;
-  if (!chance(10)) one.offer.reset();  // else it comes once more
+  if (!chance(10)) one.offer.reset();  // else it arrives again
   Resumed answer{ResumeAnswer::kGone, offer.attempt, 0};
   if (agent_.alive && chance(10)) {
     Resume other = offer;
@@ -242,7 +242,7 @@ void ReconnectWorld::deliver_answer(Stream& one, int index) {
   }
 }
 
-// Offers and answers, the old ones, too: any of them, or all.
+// Delivers offers and answers, including old ones: any of them, or all.
 void ReconnectWorld::deliver_old(bool all) {
   if (cut_ || lost_) return;
   for (std::size_t index = oldest(); index < streams_.size() && complaints_.empty(); ++index) {
@@ -255,7 +255,7 @@ void ReconnectWorld::deliver_old(bool all) {
   }
 }
 
-// The network is well from here on.
+// The network works from here on.
 void ReconnectWorld::heal() {
   cut_ = false;
   tell("no more faults");

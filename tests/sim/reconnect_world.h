@@ -1,7 +1,7 @@
 #pragma once
 // A world for links that are lost and found again: one launcher, one agent, and a network that
-// cuts, drops, delays and brings old things late, in virtual time, with faults drawn from one seed.
-// The same seed is the same story.
+// cuts, drops, delays and delivers old data late, in virtual time, with faults drawn from one seed.
+// The same seed gives the same story.
 
 #include <cstdint>
 #include <deque>
@@ -15,7 +15,7 @@
 
 namespace dtl::sim {
 
-// What the world runs: what ships, unless a test plants a mistake.
+// The code that the world runs: the product's, unless a test plants a bug.
 struct ReconnectRules {
   void (*number)(LinkEnd&, Frame&) = [](LinkEnd& end, Frame& frame) { end.number(frame); };
   void (*took)(LinkEnd&, std::size_t) = [](LinkEnd& end, std::size_t bytes) { end.took(bytes); };
@@ -49,7 +49,7 @@ struct ReconnectRules {
 class ReconnectWorld {
  public:
   ReconnectWorld(std::uint64_t seed, const ReconnectRules& rules);
-  // Runs until the network is well again and both have done what they can, or a promise is broken.
+  // Runs until the network works again and both have done what they can, or a promise is broken.
   void run();
 
   const std::string& complaints() const { return complaints_; }
@@ -79,7 +79,7 @@ class ReconnectWorld {
 
   bool chance(int percent) { return draw(1, 100) <= percent; }
   int draw(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
-  // Nothing of an older one will come any more.
+  // Nothing older will arrive.
   std::size_t oldest() const { return streams_.size() < 6 ? 0 : streams_.size() - 6; }
   Stream& stream(int index) { return streams_[static_cast<std::size_t>(index)]; }
   std::deque<std::string>& way_from(const Side& side);

@@ -1,6 +1,5 @@
-// Thousands of jobs under --max-restarts with random faults, in virtual time; and the same with
-// planted mistakes, each of which must be seen. DTL_SIM_SEED=n runs that one, DTL_SIM_RUNS=n that
-// many.
+// Thousands of jobs under --max-restarts with random faults, in virtual time, and the same with
+// planted bugs that must be found. DTL_SIM_SEED=n runs one story, DTL_SIM_RUNS=n that many.
 
 #include <gtest/gtest.h>
 

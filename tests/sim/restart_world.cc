@@ -86,8 +86,8 @@ void RestartWorld::end_epoch() {
                         end.outcome.exit_status);
 }
 
-// The agent of a host that is cut off ends its ranks by its lease, since what it heard last:
-// perhaps nothing of what the launcher has sent into the silence, perhaps all of it.
+// The agent of a host that is cut off ends its ranks when its lease expires, counted from the last
+// message that it got: perhaps none since the cut, perhaps all that the launcher sent.
 void RestartWorld::lose(HostAtEnd& host, Truth& truth) {
   switch (draw(0, 2)) {
     case 0:  // agent and guard were killed: the ranks live on
@@ -153,7 +153,7 @@ bool RestartWorld::go_on() {
   return true;
 }
 
-// In use next: whoever was in use and is well, and spare hosts in order, each once.
+// Next must come: the used hosts that are well, and spare hosts in order, each once.
 void RestartWorld::check_hosts(const NextHosts& next) {
   std::size_t lost = 0;
   std::vector<std::string> expected;
@@ -180,7 +180,7 @@ void RestartWorld::check_hosts(const NextHosts& next) {
   check(next.left_out.size() == lost, "not every lost host is reported");
 }
 
-// What the job returns is not the consequence of restarts that failed at once.
+// The job's result must not come from restarts that failed at once.
 void RestartWorld::check_end() {
   const std::size_t at = rules_.deciding(ends_);
   check(at < ends_.size(), "no epoch decides");

@@ -1,6 +1,6 @@
 #pragma once
-// A world for what decides on restarts: hosts that are lost in each way, and come back or do not,
-// in virtual time, with faults drawn from one seed. The same seed is the same story.
+// A world for restart decisions: hosts are lost in each way, and return or not, in virtual time,
+// with faults drawn from one seed. The same seed gives the same story.
 
 #include <map>
 #include <random>
@@ -12,7 +12,7 @@
 
 namespace dtl::sim {
 
-// What the world runs: what ships, unless a test plants a mistake.
+// The code that the world runs: the product's, unless a test plants a bug.
 struct RestartRules {
   decltype(&judge_restart) judge = judge_restart;
   decltype(&deciding_epoch) deciding = deciding_epoch;

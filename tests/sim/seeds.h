@@ -1,6 +1,5 @@
 #pragma once
-// Which stories a simulation tells: seeds 1 to 5,000, or as many as DTL_SIM_RUNS says from 1 on,
-// or the one that DTL_SIM_SEED names.
+// The seeds of a simulation: 1 to 5,000, or 1 to DTL_SIM_RUNS, or only DTL_SIM_SEED.
 
 #include <cstdint>
 #include <cstdlib>

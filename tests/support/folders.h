@@ -1,6 +1,6 @@
 #pragma once
-// Where this tree and its programs lie. One source knows it, so that a compiler cache finds the
-// objects of all others again in any folder, and so that ASan's build can link the release build's.
+// Paths of this tree and its programs. Only one source has them, so that a compiler cache finds all
+// other objects in any folder, and so that ASan's build can link the release build's.
 
 #include <string>
 

@@ -15,7 +15,7 @@
 
 #include "tests/support/folders.h"
 
-// LeakSanitizer looks for the process in /proc, which in the namespaces of a host is another one's.
+// LeakSanitizer looks for its process in /proc, which in a host's namespaces shows other pids.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() {
   return "detect_leaks=0";
@@ -50,7 +50,7 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-// Runs a command per packet, each answered by one packet, until the test has gone.
+// Runs a command per packet, answering each with a packet, until the test ends.
 [[noreturn]] void control(int socket) {
   std::string state = fmt::format("/var/tmp/dtl-test-cluster.{}", ::getpid());
   ::setenv("DTL_CLUSTER", state.c_str(), 1);

@@ -1,7 +1,7 @@
 #pragma once
-// TestCluster: hosts of tests/cluster for one GoogleTest program, which moves into the first of
-// them: its files, its network and its home are then node1's. Ends with the object, or with the
-// program if that crashes. Make it before any thread.
+// TestCluster: hosts of tests/cluster for one GoogleTest program. The program moves into the first
+// host: its files, network and home are then node1's. Ends with the object, or with the program if
+// that crashes. Create it before any thread.
 
 #include <sys/types.h>
 
@@ -24,7 +24,7 @@ class TestCluster {
   TestCluster(const TestCluster&) = delete;
   TestCluster& operator=(const TestCluster&) = delete;
 
-  // False where this machine cannot make namespaces: the test should GTEST_SKIP() << reason().
+  // False if this machine cannot make namespaces: the test should GTEST_SKIP() << reason().
   bool available() const { return available_; }
   const std::string& reason() const { return reason_; }
 

@@ -7,9 +7,9 @@
 // exit status is the test's own, 128 + N where signal N ended it; 125 instead of 0 for a test that
 // left processes behind.
 //
-// It owns everything that the test starts: as subreaper it becomes the parent of what a daemon
-// leaves. One thread. It links nothing of ours, and no sanitizer watches it: it starts 4,000 times
-// in a run.
+// It owns everything that the test starts: as subreaper, it becomes the parent of a daemon's
+// orphans. One thread. It links none of our code and no sanitizer, because it starts 4,000 times in
+// a run.
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -114,7 +114,7 @@ bool read_process(pid_t pid, Process& process) {
   return true;
 }
 
-// Everything below this process, parents before their children.
+// All descendants of this process, parents before their children.
 std::vector<std::pair<pid_t, Process>> descendants() {
   std::map<pid_t, Process> all;
   if (DIR* folder = ::opendir("/proc")) {
@@ -163,7 +163,7 @@ sigset_t awaited_signals() {
   return signals;
 }
 
-// ctest has gone, or somebody wants this to end: nothing of the test stays.
+// ctest has died, or somebody ends this process: leave nothing of the test.
 [[noreturn]] void end_at_once(int number) {
   for (const auto deadline = Clock::now() + kEndTime; have_children() && Clock::now() < deadline;) {
     kill_descendants();
@@ -174,8 +174,8 @@ sigset_t awaited_signals() {
   ::_exit(128 + number);
 }
 
-// Waits for one child, or with 0 for none, at most until `deadline`; true when it has ended. Others
-// of ours are reaped meanwhile.
+// Waits until `deadline` for one child (0: for none); true if it has ended. Reaps other children
+// meanwhile.
 bool wait_for(pid_t child, Clock::time_point deadline, int& status) {
   const sigset_t signals = awaited_signals();
   for (;;) {
@@ -234,7 +234,7 @@ void print_stacks_of_kernel(pid_t pid) {
   ::closedir(threads);
 }
 
-// What a shell or a listening sshd waits for, its child or its caller says better.
+// A shell or a listening sshd only waits; its child or its caller has the useful stack.
 bool has_telling_stack(pid_t pid) {
   const std::string program = read_link("/proc/" + std::to_string(pid) + "/exe");
   const std::string name = program.substr(program.rfind('/') + 1);
@@ -269,7 +269,7 @@ void report_hang(int seconds) {
   std::fflush(stdout);
 }
 
-// Kills until nothing is left: what forks meanwhile is found in the next round.
+// Kills until nothing is left: the next round finds processes forked meanwhile.
 void end_descendants() {
   const auto deadline = Clock::now() + kEndTime;
   while (have_children() && Clock::now() < deadline) {
@@ -296,7 +296,7 @@ bool left_nothing_behind() {
   return false;
 }
 
-// Of all that the test started and that was waited for; summary.py shows it.
+// CPU time of all processes that the test started and reaped; summary.py shows it.
 void print_cpu_time() {
   rusage used{};
   ::getrusage(RUSAGE_CHILDREN, &used);
@@ -312,8 +312,7 @@ void arrange_variables() {
   }
   for (const std::string& name : names) ::unsetenv(name.c_str());
   ::setenv("LANG", "C.UTF-8", 1);
-  // Debian's programs come first: a shim of some version manager takes ten times as long to start
-  // python3.
+  // Prefer Debian's programs: a version manager's shim takes ten times as long to start python3.
   const char* path = std::getenv("PATH");
   const std::string searched =
       kDebianPath + std::string(path == nullptr ? "" : ":") + (path == nullptr ? "" : path);

@@ -110,7 +110,7 @@ TEST(OldCheckpoints, AreRemovedButForTheNewestAndTheBest) {
   EXPECT_THAT(kept(1, 20), ElementsAre(20, 100));
 }
 
-// An older run in the same folder came further, and something else has checkpoints there, too.
+// An older run in the same folder went further, and another program has checkpoints there, too.
 TEST(OldCheckpoints, AreThoseOfAnOlderRunFirstAndNoForeignOnes) {
   const TemporaryFolder folder;
   for (const std::int64_t step : {10, 20, 500}) make(folder, step);

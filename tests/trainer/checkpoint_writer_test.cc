@@ -81,7 +81,7 @@ TEST(CheckpointWriter, HasOneUnderWayAtATimeAndRemovesOldOnes) {
   EXPECT_EQ(w.read(4).parameters, w.state(4).parameters);
 }
 
-// What it says while it writes two checkpoints of a millisecond or more each.
+// Its notices while it writes two checkpoints of a millisecond or more each.
 std::string said_with(std::optional<std::chrono::milliseconds> grace) {
   const TemporaryFolder folder;
   const ModelConfig config = tiny_config(ModelType::kBert);
@@ -108,7 +108,7 @@ TEST(CheckpointWriter, SaysOnceThatWritingTakesLongerThanRanksAreLeftToLive) {
   EXPECT_EQ(said_with(std::nullopt), "");
 }
 
-// What ends_too_late() says after a checkpoint of 20 ms or more, if it had been told so long ago.
+// The result of ends_too_late() after a checkpoint of 20 ms or more, if told this long ago.
 std::string too_late(std::optional<std::chrono::milliseconds> grace,
                      std::chrono::milliseconds told_ago, bool has_written = true,
                      std::optional<std::chrono::milliseconds> told_grace = std::nullopt) {
@@ -201,7 +201,7 @@ TEST(CheckpointWriter, MayBeKilledAtAnyMoment) {
   }
 }
 
-// Files of at most so many bytes, as on a full disk: write() fails.
+// Limits file sizes, so that write() fails as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {

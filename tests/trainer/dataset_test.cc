@@ -164,8 +164,8 @@ TEST(Dataset, RefusesHalfASurrogatePair) {
   EXPECT_EQ(read("d.jsonl", good + "\n").examples[0].first, "\U0001F600 \\ud83d");
 }
 
-// Rows are looked at for the texts; one that is wrong is named all the same, unless it is not asked
-// for.
+// Rows are read ahead to guess text columns. A wrong row is reported anyway, unless a limit
+// excludes it.
 TEST(Dataset, NamesWhatIsWrongInRowsThatItLooksAt) {
   EXPECT_THAT(read_error("d.csv", "review,label\n"), HasSubstr("no rows"));
   EXPECT_THAT(read_error("d.csv", "review,label\n\"so good,1\n"), testing::StartsWith(":2:"));

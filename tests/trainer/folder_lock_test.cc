@@ -60,7 +60,7 @@ TEST(FolderLock, OfAKilledHolderIsFree) {
   EXPECT_EQ(refusal(folder.path()), "");
 }
 
-// What a holder has not written yet, or what is no line of ours, is no reason to let others in.
+// An unwritten or foreign text in the file is no reason to admit another run.
 TEST(FolderLock, NeedsNoTextAndTrustsNone) {
   const TemporaryFolder folder;
   const FolderLock lock(folder.path());

@@ -86,7 +86,7 @@ TEST(EvaluationLabels, AreTheModelsInUpperOrLowerCase) {
   EXPECT_THROW(ids({"bad", "BAD", "good"}, "a\tBad\n"), Error);  // which one?
 }
 
-// Trained on and evaluated with: sst2's 0 is negative, and 1 positive.
+// Trained on sst2 and evaluated with it: 0 is negative, and 1 positive.
 Prepared of_task(const std::vector<std::string>& model_labels) {
   const TemporaryFolder folder;
   Settings settings;
@@ -166,7 +166,7 @@ TEST(TrainingLabels, GoByTheModelsNamesOrReplaceThemWithALine) {
           "its labels (no, yes) take the places of the model's (bad, good), in this order")));
 }
 
-// Trains, evaluates and predicts with one folder of files; then only predicts with what was learnt.
+// Trains, evaluates and predicts with one folder of files; then only predicts with the saved model.
 class Columns : public testing::Test {
  protected:
   Prepared train(const std::string& rows, const std::string& rows_to_predict) {

@@ -1,5 +1,5 @@
-// Every key of every JSON file of a model folder is used, known to change nothing, or refused by
-// name: unknown keys and values are fed to each object of each file.
+// Every key of every JSON file of a model folder is used, known to have no effect, or refused by
+// name: the tests put unknown keys and values into each object of each file.
 
 #include "trainer/files/model_keys.h"
 
@@ -61,7 +61,7 @@ Files good_files() {
           {"model.safetensors.index.json", R"({"metadata": {"total_size": 1}, "weight_map": {}})"}};
 }
 
-// The message of what refuses the folder; empty when nothing does.
+// The error for the folder; empty if it is accepted.
 std::string message_about(const Files& files) {
   const TemporaryFolder folder;
   for (const auto& [name, bytes] : files) folder.write(name, bytes);

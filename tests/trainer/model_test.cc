@@ -91,7 +91,7 @@ TEST(Model, GivesTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(results[0], results[2]);
 }
 
-// Of every head, of several layers, and with bits of what was there before.
+// For every head, for several layers, and with old values in the memory.
 TEST(Model, GivesTheSameBitsWhereItKeepsNoLayers) {
   for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
     for (const Task task : {Task::kClassification, Task::kQuestionAnswering}) {
@@ -121,7 +121,7 @@ std::int64_t resident_bytes() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-// By the pages that the process has got, of which the activations take whole MiB here.
+// Measured by the process's pages; activations take whole MiB here.
 TEST(Model, NeedsTheMemoryOfOneLayerWhereItKeepsNone) {
 #ifdef DTL_SANITIZED
   GTEST_SKIP() << "a sanitizer keeps memory that was given back";

@@ -43,7 +43,7 @@ struct dt_comm {
 
 namespace {
 
-// Shows `in` to all ranks, lets use() read everyone's, then lets all go on.
+// Shows `in` to all ranks, lets use() read everyone's, then lets all continue.
 template <class Use>
 int exchange(dt_comm* comm, const void* in, dt_work* work, const Use& use) {
   World& world = *comm->world;

@@ -1,6 +1,6 @@
 #pragma once
-// A stand-in for libdtring whose ranks are threads of one process, for tests of what the trainer
-// does with its group. Sums are made in order of rank, as the library does.
+// A fake libdtring whose ranks are threads of one process, for tests of the trainer's use of its
+// group. It sums in rank order, as the library does.
 
 #include <functional>
 
@@ -8,8 +8,8 @@
 
 namespace dtl::trainer {
 
-// Runs body(group) on `ranks` threads and waits for all. The first exception of a body ends the
-// others' waits and is thrown again here.
+// Runs body(group) on `ranks` threads and waits for all. A body's first exception ends the other
+// ranks' waits and is rethrown here.
 void run_ranks(int ranks, const std::function<void(Ranks&)>& body);
 
 }  // namespace dtl::trainer

@@ -1,5 +1,5 @@
-// write_outputs FOLDER: an event file, and reports of 1 and of 100,000 points and of what is hard
-// to fit on a page, for tests that read them with other programs' eyes.
+// write_outputs FOLDER: writes an event file, and reports of 1 point, of 100,000 points and of
+// content that hardly fits on a page. Tests read them with other programs.
 
 #include <cmath>
 #include <string>
@@ -31,7 +31,7 @@ Report report(int points) {
   return r;
 }
 
-// Many ranks, names without a place to break, and numbers that differ in their last digits alone.
+// Many ranks, names without a place to break, and numbers that differ only in their last digits.
 Report wide_report() {
   const std::string name(200, 'W');
   Report r;
