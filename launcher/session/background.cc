@@ -1,4 +1,4 @@
-// The two processes are joined by a pipe, whose end tells the foreground that the work is gone.
+// A pipe joins the two processes; its end tells the foreground that the work has ended.
 #include "launcher/session/background.h"
 
 #include <fcntl.h>
@@ -18,18 +18,18 @@
 namespace dtl {
 namespace {
 
-// The keeper's news are texts, each ended by a NUL: "m..." a message, "r" the ranks run, "x12"
-// over.
+// The work sends texts, each ended by a NUL: "m..." is a message, "r" means started, "x12" means
+// ended with status 12.
 constexpr char kMessage = 'm', kRunning = 'r', kOver = 'x';
 
-// Static for the handler; only the foreground sets it.
+// Static for the signal handler; only the foreground sets it.
 volatile std::sig_atomic_t g_interrupted = 0;  // what the foreground has to pass on
 
 void note_signal(int signal) {
   g_interrupted = signal;
 }
 
-// The foreground may be gone: that is what detaching is for.
+// The foreground may have ended, as it does after a detached start.
 void tell(int news, char kind, std::string_view text = {}) {
   const std::string line = kind + std::string(text) + '\0';
   for (std::size_t sent = 0; sent < line.size();) {
@@ -41,7 +41,7 @@ void tell(int news, char kind, std::string_view text = {}) {
 }
 
 void leave_terminal() {
-  // Always possible: a process that was just forked leads no group.
+  // Cannot fail: a process that was just forked leads no process group.
   ::setsid();
   std::signal(SIGHUP, SIG_IGN);
   std::signal(SIGINT, SIG_DFL);  // a shell starts background jobs with it ignored
@@ -58,7 +58,7 @@ int work_and_tell(int news, const BackgroundWork& work) {
     StartNews listeners;
     listeners.started = [news] { tell(news, kRunning); };
     listeners.said = [news](std::string_view text) { tell(news, kMessage, text); };
-    // SIGPIPE is ignored, so a foreground that has gone does not end the work by a message to it.
+    // SIGPIPE is ignored, so writing to a foreground that has ended does not kill the work.
     const int status = work(listeners);
     tell(news, kOver, std::to_string(status));
     return status;
@@ -71,8 +71,8 @@ int work_and_tell(int news, const BackgroundWork& work) {
   return static_cast<int>(Exit::kInternal);
 }
 
-// Passes signals on to the work while it starts.
-// Until the start is over: then the foreground ends, and signals to it are of no use to the work.
+// Passes signals on to the work while it starts. Afterwards the foreground ends, and signals to it
+// no longer concern the work.
 class PassedSignals {
  public:
   explicit PassedSignals(pid_t worker) : worker_(worker) {
@@ -81,7 +81,7 @@ class PassedSignals {
     for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
   }
   void pass_on() const {
-    // The work is in another session, where a terminal's ^C does not come by itself.
+    // The work is in another session, so ^C on the terminal does not reach it.
     if (g_interrupted != 0) ::kill(worker_, g_interrupted);
     g_interrupted = 0;
   }
@@ -90,7 +90,7 @@ class PassedSignals {
   pid_t worker_;
 };
 
-// The next of the news; empty at their end.
+// The next message; empty at the end of the pipe.
 std::string next_news(int news, std::string& waiting, const PassedSignals& signals) {
   for (;;) {
     if (const std::size_t end = waiting.find('\0'); end != std::string::npos) {
@@ -115,10 +115,10 @@ int watch_start(pid_t worker, int news, const std::function<void()>& on_started)
     if (text.empty()) {
       throw Error(Exit::kInternal, "process in the background", "it ended without a message");
     }
-    // The work has no descriptor of the terminal; its messages come this way.
+    // The work has no terminal; it sends its messages through the pipe.
     if (text[0] == kMessage) log_error(text.substr(1));
     if (text[0] == kOver) {
-      // 70 is Exit::kInternal: a status that cannot be read is our own fault.
+      // 70 is Exit::kInternal: an unreadable status is our own fault.
       return static_cast<int>(parse_integer(text.substr(1), 0, 255).value_or(70));
     }
     if (text[0] != kRunning) continue;
@@ -138,7 +138,7 @@ int run_in_background(const BackgroundWork& work, const std::function<void()>& o
     return watch_start(worker, news.read_end.get(), on_started);
   }
   news.read_end.reset();
-  // _exit(2): destructors and buffers of the foreground's callers are not the work's to end.
+  // _exit(2): the work must not run destructors or flush buffers of the foreground's callers.
   ::_exit(work_and_tell(news.write_end.get(), work));
 }
 

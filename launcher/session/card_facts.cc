@@ -1,5 +1,4 @@
-// A rank appears in one list at most: what it did on its own, by another's failure, or when it was
-// told to stop.
+// A rank is in at most one list: it failed by itself, because of another rank, or was told to stop.
 #include "launcher/session/card_facts.h"
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 
 namespace dtl {
 
-// For people and JSON: the clocks of a job count milliseconds.
+// In seconds, for people and JSON: a job's clocks count milliseconds.
 double seconds(JobTime time) {
   return static_cast<double>(time.count()) / 1000;
 }
@@ -30,7 +29,7 @@ const RankPlan* planned_rank(const SessionResult& result, int wanted) {
 
 std::vector<RankNow> asked_ranks(const SessionResult& result) {
   const Cause cause = result.job.outcome->cause;
-  // Only then were ranks asked for their stacks before they were ended.
+  // Only these causes ask ranks for their stacks before they end them.
   if (cause != Cause::kTimeout && cause != Cause::kHang) return {};
   std::vector<RankNow> ranks;
   for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {
@@ -50,14 +49,14 @@ CardFacts card_facts(const SessionResult& result) {
   CardFacts facts;
   facts.seconds = seconds(result.ended);
   for (const PhaseTime& phase : result.phases) {
-    // Until the failure, and not until all were cleaned up.
+    // Until the failure, not until the cleanup was done.
     if (phase.state == JobState::kStopping) facts.seconds = seconds(phase.began);
   }
   if (outcome.node >= 0) {
     facts.reached = result.hosts[static_cast<std::size_t>(outcome.node)];
     facts.host = facts.reached.name;
   }
-  // Where no rank is to blame, rank 0 stands for the program.
+  // If no rank is to blame, use rank 0's program.
   if (const RankPlan* rank = planned_rank(result, std::max(outcome.rank, 0))) {
     facts.working_directory = rank->working_directory;
     facts.program = rank->arguments.front();
@@ -77,13 +76,13 @@ CardFacts card_facts(const SessionResult& result) {
       facts.traceback = traceback_of(rank.evidence.error_file);
     } else if (rank.consequence) {
       facts.disconnected.push_back(number);
-      // It failed without a word before it was told to stop.
+      // It failed without a message before it was told to stop.
     } else if (rank.silent && !rank.after_stop) {
       facts.silent.push_back(number);
     } else if (rank.phase == RankPhase::kLost) {
       facts.lost.push_back(number);
     } else if (rank.phase == RankPhase::kExited && rank.after_stop) {
-      // The last is what programs end with that have done what SIGTERM asks for.
+      // 128 + SIGTERM: programs that handle SIGTERM often exit with it.
       const bool stopped = rank.signal != 0 || rank.code == 0 || rank.code == 128 + SIGTERM;
       (stopped ? facts.stopped : facts.failed_too).push_back(number);
     }

@@ -1,7 +1,6 @@
 #pragma once
-// CardFacts of a session: what the failure card and the report tell of how it ended. Both take them
-// from here, so that they blame the same rank. What a card looks like is
-// launcher/job/job_outcome.h's business. Pure.
+// CardFacts of a session: what the failure card and the report say about its end. Both use these
+// facts, so they blame the same rank. launcher/job/job_outcome.h formats the card. Pure.
 
 #include <vector>
 
@@ -16,7 +15,7 @@ double seconds(JobTime time);
 // `result` has an outcome.
 CardFacts card_facts(const SessionResult& result);
 
-// What the ranks did when the job's time was up; nobody where that was not the reason of its end.
+// What the ranks did when the job's time was up; empty if the job ended for another reason.
 std::vector<RankNow> asked_ranks(const SessionResult& result);
 
 }  // namespace dtl

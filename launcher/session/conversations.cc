@@ -19,10 +19,10 @@
 namespace dtl {
 namespace {
 
-// All bad hosts are named within 10 s of the start of dtlaunch, the slowest included.
+// dtlaunch names all hosts that cannot start within 10 s, the slowest included.
 constexpr JobTime kStartDeadline = 9500ms;
 
-// Where hosts may come late, one that has come has all the time that it may take to answer.
+// If hosts may arrive late, each has the full greeting deadline after it has arrived.
 JobTime least_time_to_greet(const JobOptions& options) {
   return options.start_deadline > JobOptions{}.start_deadline ? JobTime(kHelloDeadline)
                                                               : JobTime(kHeartbeat);
@@ -61,15 +61,15 @@ awaitable<void> Conversations::serve(int index) {
     hooks_.event(job::AgentFailed{index, failure->status()});
     co_return;
   }
-  // Noise does no harm, so only -v tells of it.
+  // Noise before the greeting does no harm, so only -v reports it.
   if (const int lines = count_lines(link.noise); lines > 0 && log_level() >= LogLevel::kVerbose) {
     hooks_.say(index, fmt::format("{} of shell start-up noise ignored", plural(lines, "line")));
   }
-  // In this order: once AgentReady is told, messages may be sent.
+  // Before feed(AgentReady), because the machine may send messages from then on.
   node(index).connection = link.connection;
   node(index).stream = link.stream;
   node(index).facts = link.facts;
-  // Before the state machine knows of the agent: all that it sends is then numbered and kept.
+  // Before feed(AgentReady), so that every message to the agent is numbered and kept.
   expect_losses(node(index));
   hooks_.event(job::AgentReady{index, !node(index).token.empty(), link.stream->is_here()});
   // The job may have ended while this agent came up.
@@ -79,7 +79,7 @@ awaitable<void> Conversations::serve(int index) {
     const job::AgentLost lost = co_await converse(index);
     node(index).talking = false;
     hooks_.event(lost);
-    // After the event: it is what makes the state machine search, or not.
+    // After the event, because it makes the state machine start a search or not.
     const bool may_come_back = state(index).link.searching();
     if (!may_come_back) link.connection->close();
   } while (co_await link.connection->wait_attached());
@@ -92,18 +92,18 @@ awaitable<AgentLink> Conversations::bring_up(int index) {
   welcome.job_id = options_.job_id;
   welcome.host_name = node(index).host.name;
   welcome.launcher_host = own_host_name();
-  // All steps of a start share one deadline; an agent that came late still has a moment to greet.
+  // All steps of a start share one deadline; an agent that arrived late still gets time to greet.
   const auto deadline = std::max(began_ + kStartDeadline, std::chrono::steady_clock::now() +
                                                               least_time_to_greet(options_.job));
   co_return co_await greet_agent(context_, tasks_, node(index).host, std::move(stream),
                                  std::move(welcome), deadline);
 }
 
-// An agent that was reached by a login can be found again by another one. What is here cannot be
-// lost that way.
+// Another login can find an agent that was started by a login. The connection of an agent on this
+// machine cannot break that way.
 void Conversations::expect_losses(SessionNode& at) const {
   const JobTime reconnect = request_.ending.reconnect;
-  // Of -launcher fork and steps nobody could log in again: find_agent is empty.
+  // Nobody can log in again for -launcher fork and scheduler steps: find_agent is empty.
   if (reconnect.count() == 0 || !options_.find_agent || is_local(at.host)) return;
   at.link = to_hex(random_bytes(kLinkDigits / 2, "draw a name for a link"));
   at.token = random_bytes(kSecretBytes, "draw a link's token");
@@ -111,7 +111,7 @@ void Conversations::expect_losses(SessionNode& at) const {
   at.connection->send(Reconnect{at.link, at.token, static_cast<std::uint32_t>(reconnect.count())});
 }
 
-// A child's process is known; one of the service has written a record.
+// The process of a child is known; an agent of the service has written a record.
 job::AgentSeen Conversations::look_at(int index) const {
   job::AgentSeen seen;
   seen.node = index;
@@ -127,7 +127,7 @@ job::AgentSeen Conversations::look_at(int index) const {
   return seen;
 }
 
-// Until the stream ends, and then why.
+// Runs until the stream ends, and returns why.
 awaitable<job::AgentLost> Conversations::converse(int index) {
   const std::shared_ptr<Connection> connection = node(index).connection;
   const std::shared_ptr<AgentStream> stream = node(index).stream;
@@ -140,8 +140,8 @@ awaitable<job::AgentLost> Conversations::converse(int index) {
       if (!message) break;
       hooks_.message(index, std::move(*message));
     }
-    // An agent that ends without Finished has failed; a connection that breaks says nothing of the
-    // agent.
+    // An agent that ends without Finished has failed. A broken connection does not say whether the
+    // agent has failed.
     const bool broken = stream->ending() == kConnectionLost;
     lost.cause = broken ? Cause::kNodeLost : Cause::kAgentFailed;
     lost.exit_status = static_cast<int>(broken ? Exit::kUnreachable : Exit::kOs);
@@ -150,11 +150,11 @@ awaitable<job::AgentLost> Conversations::converse(int index) {
     lost.cause = error.status() == Exit::kUnreachable ? Cause::kNodeLost : Cause::kAgentFailed;
     lost.exit_status = static_cast<int>(error.status());
     lost.text = error.reason().empty() ? error.attempted() : error.reason();
-    // What broke the rules of the protocol is not looked for again.
+    // An agent that broke the protocol is not searched for.
     garbage = error.status() != Exit::kUnreachable;
   }
   if (state(index).phase != NodePhase::kFinished) {
-    // A process that ends closes its sockets before its parent hears of it. The reason may follow.
+    // A process closes its sockets before its parent learns of its end; the reason may follow.
     asio::steady_timer moment(context_, kEndMoment);
     boost::system::error_code cancelled;
     co_await moment.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
@@ -182,18 +182,17 @@ awaitable<void> Conversations::rejoin(job::Rejoin order) {
     if (tried.answer == ResumeAnswer::kRefused) tried.text = "its agent refused";
     if (!go_on_with(order, rejoined)) rejoined.stream->close();
   } catch (const Error& error) {
-    // A try that fails does not end the job: the state machine looks again until the time is
-    // over.
+    // A failed try does not end the job: the state machine tries again until the deadline.
     tried.text = error.reason().empty() ? error.attempted() : error.reason();
   }
   hooks_.event(std::move(tried));
 }
 
-// False when its agent has not agreed, or too late.
+// False if the agent has not agreed, or has agreed too late.
 bool Conversations::go_on_with(const job::Rejoin& order, Rejoined& rejoined) {
   SessionNode& at = node(order.node);
   const LinkSearch& search = state(order.node).link;
-  // A later try may have begun meanwhile, or the search be over.
+  // A later try may have begun meanwhile, or the search may be over.
   if (!search.awaits(order.attempt) || !at.connection->link().is_answer(rejoined.answer)) {
     return false;
   }

@@ -1,7 +1,8 @@
 #pragma once
-// Conversations: with the agents, over as many connections as each takes: an agent comes up, talks
-// until its stream ends, and may be found again (--reconnect). What agents say goes to the session
-// unread; what is done about a lost one the state machine decides. Belongs to the session's thread.
+// Conversations with the agents, one for each host. A conversation may use several connections: an
+// agent starts, talks until its stream ends, and may be found again (--reconnect). The state
+// machine reads the agents' messages and decides about lost agents. Belongs to the session's
+// thread.
 
 #include <functional>
 #include <string>
@@ -15,7 +16,7 @@
 
 namespace dtl {
 
-// What a session hears of them.
+// How it reports to the session.
 struct ConversationHooks {
   std::function<void(job::Event)> event;
   std::function<void(int node, Message message)> message;
@@ -31,13 +32,13 @@ class Conversations {
 
   awaitable<void> serve(int node);            // from its start to its end
   awaitable<void> rejoin(job::Rejoin order);  // one try to find an agent that is lost
-  job::AgentSeen look_at(int node) const;     // whether its process runs, on this machine
+  job::AgentSeen look_at(int node) const;     // whether its process runs; on this machine only
 
  private:
   // Throw Error; serve() and rejoin() turn that into events.
   awaitable<AgentLink> bring_up(int node);
   awaitable<job::AgentLost> converse(int node);
-  // The conversation goes on over the new stream.
+  // Continues the conversation over the new stream.
   bool go_on_with(const job::Rejoin& order, Rejoined& rejoined);
   void expect_losses(SessionNode& node) const;
   SessionNode& node(int index) { return nodes_[static_cast<std::size_t>(index)]; }

@@ -1,5 +1,4 @@
-// While an epoch runs, the watch's thread has the membership; it comes back by
-// MembershipWatch::stop().
+// During an epoch the watch's thread owns the membership; MembershipWatch::stop() returns it.
 #include "launcher/session/elastic_hosts.h"
 
 #include <algorithm>
@@ -17,7 +16,7 @@ ElasticHosts::ElasticHosts(const ElasticOptions& options, const std::vector<Host
   members_.of_nodes = options.of_nodes;
   members_.hosts = hosts;
   members_.spares = spares;
-  // A scheduler makes lost nodes anew, and the job has no range: it goes on with as many as it had.
+  // The scheduler replaces lost nodes and the job has no range: keep the number of hosts.
   if (options.range.most > 0) return;
   const auto all = static_cast<int>(hosts.size());
   members_.range = {all, all};
@@ -30,7 +29,7 @@ std::shared_ptr<SessionControl> ElasticHosts::control() {
 
 void ElasticHosts::started(std::size_t ranks) {
   begin_epoch(members_, static_cast<int>(ranks), now());
-  // On this machine alone there is nobody to look for.
+  // On this machine alone there are no hosts to watch.
   if (members_.hosts.empty()) return;
   watch_.emplace(members_, questions_, control_, began_);
 }
@@ -48,15 +47,15 @@ std::string ElasticHosts::go_on(const SessionResult& result, const std::vector<s
   for (std::size_t i = 0; i < result.hosts.size(); ++i) {
     const NodeState& node = result.job.nodes[i];
     if (!node.told_to_go) continue;
-    // The session's clock and the job's begin at different moments; only what is left is the same.
+    // The clocks of session and job begin at different times; only the time left carries over.
     const JobTime left = node.goes ? *node.goes - result.ended : JobTime(kDeparture);
     note_departure(members_, result.hosts[i].name, now() + left + JobTime(kDepartureMargin));
   }
   std::optional<HostsChange> ended_for;
-  // Nodes are asked anew: they tell at once who has come and who is to end.
+  // Nodes are asked again: they report at once who has arrived and who must end.
   if (stopped_for_it && !members_.of_nodes) ended_for = change_.value_or(HostsChange{});
   RegroupSteps steps;
-  // regroup() hands its own members over, which are these.
+  // regroup() passes its own members, which are members_.
   steps.change = [this](const Membership&, JobTime time) {
     if (members_.of_nodes) look_again();
     return change_of_hosts(members_, time);
@@ -67,14 +66,14 @@ std::string ElasticHosts::go_on(const SessionResult& result, const std::vector<s
   return too_few_hosts(members_);
 }
 
-// Nodes tell at once who has come and who is to end.
+// Nodes report at once who has arrived and who must end.
 void ElasticHosts::look_again() {
   listed_ = questions_.discover(-1);
   list_hosts(members_, listed_, now());
   note_answers(members_, members_.away, questions_.probe(members_.away, -1));
 }
 
-// Nodes keep their numbers, as far as there are others with lower ones.
+// Sorts nodes by place, so a node keeps its number unless one before it is missing.
 void ElasticHosts::sort() {
   const auto place = [this](const Host& host) {
     return std::find_if(listed_.begin(), listed_.end(),
@@ -87,7 +86,7 @@ void ElasticHosts::sort() {
 
 std::string ElasticHosts::wait_for_more(const HeldSignals& held, Clock::time_point end,
                                         const AreClean& are_clean, std::optional<int>& signal) {
-  // Nodes come at any time, and a signal has to end the wait at once.
+  // Nodes arrive at any time, and a signal must end the wait at once.
   constexpr auto kLook = 100ms;
   for (;;) {
     look_again();
@@ -101,11 +100,11 @@ std::string ElasticHosts::wait_for_more(const HeldSignals& held, Clock::time_poi
     const auto most = static_cast<std::size_t>(members_.range.most);
     std::vector<std::string> joining;
     for (std::size_t i = 0; i < there.size(); ++i) {
-      // How many ranks fit is placement's to say.
+      // Placement decides how many ranks fit.
       const bool room = members_.of_ranks || members_.hosts.size() + joining.size() < most;
       if (clean[i] && room) joining.push_back(there[i].name);
     }
-    // At once, without the waits of hosts that join a running epoch: nothing runs that they could
+    // Joins them at once, without the delay for hosts that join a running epoch, which has ranks to
     // stop.
     take_back(members_, joining, now());
     sort();

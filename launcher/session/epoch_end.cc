@@ -1,4 +1,4 @@
-// Times are on the clock of that session, from its begin.
+// Times count from the beginning of that session.
 #include "launcher/session/epoch_end.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ std::optional<JobTime> time_all_ran(const SessionResult& result) {
   if (ranks.empty()) return std::nullopt;
   JobTime began{0};
   for (const RankState& rank : ranks) {
-    // It never started, so the ranks never ran together.
+    // This rank never started, so the ranks never all ran.
     if (rank.pid == 0) return std::nullopt;
     began = std::max(began, rank.started);
   }
@@ -39,7 +39,7 @@ EpochEnd end_of(const SessionResult& result) {
   // Only a rank has last words.
   if (end.outcome.rank < 0) return end;
   const CardFacts facts = card_facts(result);
-  // torch's record of an exception says more than what the rank printed.
+  // torch's record of an exception says more than the rank's standard error.
   end.last_words = facts.traceback.empty() ? facts.last_lines : facts.traceback;
   end.consequence = facts.itself_disconnected;
   end.out_of_memory = facts.oom_kills > 0;
@@ -59,7 +59,7 @@ std::string why_ranks_do_not_fit(const Request& next, const SessionResult& ended
   for (const Host& host : next.hosts) {
     const auto is_it = [&](const Host& other) { return other.name == host.name; };
     const auto at = std::find_if(ended.hosts.begin(), ended.hosts.end(), is_it);
-    // A host that was not in the epoch has not said what it has.
+    // The facts of a host that was not in the epoch are unknown.
     if (at == ended.hosts.end()) return {};
     const auto& known = ended.facts[static_cast<std::size_t>(at - ended.hosts.begin())];
     if (!known) return {};
@@ -67,7 +67,7 @@ std::string why_ranks_do_not_fit(const Request& next, const SessionResult& ended
   }
   if (facts.empty()) return {};
   try {
-    // The same function as in the next session; its result is thrown away.
+    // Calls the function that the next session calls, and drops its result.
     place_ranks_on(next, facts);
   } catch (const Error& error) {
     return error.attempted() + ": " + error.reason();

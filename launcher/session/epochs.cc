@@ -1,4 +1,4 @@
-// One object for the whole job. Each step of run() may take the verdict back.
+// One object runs the whole job. Each step of run() may revoke the verdict to start another epoch.
 #include "launcher/session/epochs.h"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ class Epochs {
         began_(Clock::now()),
         began_at_(std::time(nullptr)),
         time_limit_(request_.ending.timeout),
-        // What ranks read themselves moves the same place of the same file.
+        // Ranks that read the descriptor themselves move the same file offset.
         input_begin_(::lseek(options_.input, 0, SEEK_CUR)) {
     log_directory_ = options_.streams.console.log_directory;
     if (restarts.elastic) {
@@ -56,12 +56,12 @@ class Epochs {
       const JobTime begin = since(began_);
       if (elastic_) options_.control = elastic_->control();
       SessionResult result = run_session(request_, options_);
-      // Until the next session takes signals: one between two sessions would end dtlaunch at once.
+      // Until the next session handles signals: between two sessions they would kill dtlaunch.
       const HeldSignals held;
       if (elastic_) elastic_->ended();
       add(result, begin);
       RestartVerdict verdict = judge(result);
-      // The cheap reasons against it first; hosts are asked only for an epoch that may come.
+      // Cheap checks first; hosts are asked only if another epoch is possible.
       if (verdict.again) rewind_input(result, verdict);
       if (verdict.again) choose_hosts(result, verdict);
       if (verdict.again) wait_for_hosts(held, result, verdict);
@@ -78,14 +78,14 @@ class Epochs {
     messages_.push_back(text);
   }
 
-  // When all ranks run, and what the last failure has cost then.
+  // Reports when all ranks run, and how much time the last failure cost.
   void watch_the_start() {
     options_.hooks.placed = [this, told = options_.hooks.placed](std::size_t ranks) {
       ranks_ = ranks;
       if (told) told(ranks);
     };
     options_.hooks.started = [this, told = options_.hooks.started] {
-      // Who waits for the start of a detached job hears of the first one alone.
+      // Whoever waits for the start of a detached job hears only of the first one.
       if (!std::exchange(has_run_, true) && told) told();
       if (!epochs_.empty()) {
         epochs_.back().lost = since(began_) - failed_;
@@ -106,7 +106,7 @@ class Epochs {
     restarts_.tell(event);
   }
 
-  // Not of what the user, a notice or a change of hosts has ended.
+  // Not if the user, a notice or a change of hosts ended the epoch.
   void tell_of_failure(const Epoch& epoch) const {
     const Outcome& outcome = epoch.end.outcome;
     if (outcome.exit_status == 0 || outcome.cause == Cause::kInterrupted ||
@@ -133,7 +133,7 @@ class Epochs {
     failed_ = begin + time_of_failure(result);
     if (result.plan) epoch.ranks = result.plan->world_size;
     epoch.elastic = request_.elastic;
-    // A host that is taken away is not a failure, either.
+    // The departure of a host is not a failure either.
     const bool goes = outcome.cause == Cause::kNotice && outcome.node >= 0;
     changed_ = elastic_ ? goes || is_change_of_hosts(outcome) : goes && request_.max_restarts() > 0;
     if (!changed_) {
@@ -146,14 +146,14 @@ class Epochs {
 
   // Hosts may join and leave as often as they like.
   RestartVerdict judge(const SessionResult& result) const {
-    // ^C while the ranks were ending after a failure.
+    // ^C arrived while the ranks were ending after a failure.
     if (result.job.kill_sent && request_.max_restarts() > 0)
       return {false, JobTime{0}, "it was interrupted"};
     if (changed_) return {true, JobTime{0}, {}};
     return judge_restart(request_.max_restarts(), ends_);
   }
 
-  // What ranks have read of it once is theirs again, or the others would compute something else.
+  // The next epoch must read the same input again, or its ranks compute something else.
   void rewind_input(const SessionResult& result, RestartVerdict& verdict) const {
     if (result.input_bytes == 0) return;
     if (input_begin_ >= 0 && ::lseek(options_.input, input_begin_, SEEK_SET) >= 0) return;
@@ -163,7 +163,7 @@ class Epochs {
                            size_text(result.input_bytes))};
   }
 
-  // Which hosts are left, and how long those that are not may still run something.
+  // Chooses the remaining hosts, and how long lost hosts may still run something.
   void choose_hosts(const SessionResult& result, RestartVerdict& verdict) {
     if (result.plan && elastic_ && request_.first_ranks == 0) {
       request_.first_ranks = static_cast<std::size_t>(result.plan->world_size);
@@ -195,7 +195,7 @@ class Epochs {
     if (!next.why.empty()) verdict = {false, JobTime{0}, next.why};
   }
 
-  // Has what is left on hosts that did not report their end be ended there.
+  // Ends what is left on hosts that did not report their end.
   void fence(const std::vector<Host>& hosts, std::vector<HostAtEnd>& epoch) {
     const std::vector<std::size_t> unsure = hosts_to_fence(epoch);
     if (unsure.empty()) return;
@@ -213,7 +213,7 @@ class Epochs {
     }
   }
 
-  // That come by themselves.
+  // Waits for hosts that arrive by themselves.
   void wait_for_hosts(const HeldSignals& held, SessionResult& result, RestartVerdict& verdict) {
     if (too_few_.empty()) return;
     say(fmt::format("waiting {} s for more: {}", elastic_->patience()->count(), too_few_));
@@ -226,13 +226,13 @@ class Epochs {
     if (!signal && !too_few_.empty()) verdict = {false, JobTime{0}, std::exchange(too_few_, {})};
   }
 
-  // Before anybody is told that the job goes on.
+  // Runs before dtlaunch announces the next epoch.
   void check_ranks_fit(const SessionResult& result, RestartVerdict& verdict) const {
     const std::string why = why_ranks_do_not_fit(request_, result);
     if (!why.empty()) verdict = {false, JobTime{0}, "its ranks do not fit what is left: " + why};
   }
 
-  // A job of this machine alone: what is left after its agent has died is the fence's to end.
+  // For a job on this machine alone: fence() ends what is left after its agent has died.
   void check_this_host(const SessionResult& result, RestartVerdict& verdict) {
     if (changed_) verdict = {false, JobTime{0}, "no host is left"};
     const bool silent = std::any_of(result.job.nodes.begin(), result.job.nodes.end(),
@@ -300,7 +300,7 @@ class Epochs {
     }
   }
 
-  // Between two epochs.
+  // A signal arrived between two epochs.
   void interrupt(SessionResult& result, RestartVerdict& verdict, int signal) {
     end_by(result, Cause::kInterrupted, 128 + signal);
     result.job.outcome->signal = signal;
@@ -333,7 +333,7 @@ class Epochs {
     return {std::move(result), std::move(epochs_), std::move(request_.reporting)};
   }
 
-  // What is left without a host that had to go does not hold the ranks.
+  // If the ranks do not fit without a host that had to go, blames the host's departure.
   void blame_notice(Outcome& last) {
     if (last.cause != Cause::kCannotStart || epochs_.size() < 2) return;
     const Epoch& before = epochs_[epochs_.size() - 2];
@@ -367,16 +367,16 @@ class Epochs {
   Clock::time_point began_;
   std::time_t began_at_;
   std::optional<JobTime> time_limit_;
-  off_t input_begin_;  // -1: it cannot be read twice
+  off_t input_begin_;  // offset; -1: it cannot be read twice
   std::string log_directory_;
   JobTime failed_{0};
   std::size_t ranks_ = 0;
   std::vector<std::string> messages_;  // of all epochs
-  bool has_run_ = false;               // all ranks at once, in some epoch
+  bool has_run_ = false;               // all ranks ran at once in some epoch
   bool decided_ = false;
-  bool changed_ = false;             // the last epoch ended for its hosts' sake
-  std::vector<EpochEnd> ends_;       // of the other ones
-  std::vector<std::size_t> judged_;  // which epochs those are
+  bool changed_ = false;             // the last epoch ended for a change of hosts
+  std::vector<EpochEnd> ends_;       // of epochs that did not
+  std::vector<std::size_t> judged_;  // their indexes in epochs_
   std::vector<Epoch> epochs_;
   std::optional<ElasticHosts> elastic_;
   const AreClean is_clean_ = [this](const std::vector<Host>& hosts) {
@@ -384,7 +384,7 @@ class Epochs {
     for (const Fenced& fenced : restarts_.fence(hosts)) all.push_back(fenced.clean);
     return all;
   };
-  std::string too_few_;  // hosts are left to go on with; more may come
+  std::string too_few_;  // why the remaining hosts do not suffice; more may come
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The rank may have been killed while it wrote, or write anything else: each step checks what is
-// there.
+// The rank may have been killed while it wrote, or may have written anything else, so each step
+// checks its input.
 #include "launcher/session/error_file.h"
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kLines = 20;  // as of standard error
+constexpr std::size_t kLines = 20;  // as many as of standard error
 
 using Json = nlohmann::json;
 

@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 HeldSignals::HeldSignals() {
   ::sigemptyset(&signals_);
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
-    // nohup has SIGHUP ignored, and a shell without job control SIGINT of background jobs. Blocked,
-    // an ignored signal would be kept and taken for a new one.
+    // nohup ignores SIGHUP, and a shell without job control ignores SIGINT for background jobs. If
+    // they were blocked, the kernel would queue them although they are ignored.
     if (!is_ignored(signal)) ::sigaddset(&signals_, signal);
   }
   ::sigprocmask(SIG_BLOCK, &signals_, &before_);
@@ -34,7 +34,7 @@ std::optional<int> HeldSignals::wait_until(std::chrono::steady_clock::time_point
                         static_cast<long>((left - whole).count())};
     const int signal = ::sigtimedwait(&signals_, nullptr, &time);
     if (signal > 0) return signal;
-    // EAGAIN: the time is over. EINTR: by a stop and SIGCONT, or another signal.
+    // EAGAIN: the time is over. EINTR: a stop and SIGCONT, or another signal.
     if (errno != EINTR) return std::nullopt;
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
-// HeldSignals: signals that end a job, held back while there is no session that could take them,
-// such as between two epochs. One that comes waits until it is asked for, or goes to the next
-// session.
+// HeldSignals: holds back signals that end a job while no session can handle them, such as between
+// two epochs. A signal that arrives stays pending until wait_until() takes it or the next session
+// handles it.
 
 #include <chrono>
 #include <csignal>
@@ -12,13 +12,13 @@ namespace dtl {
 class HeldSignals {
  public:
   HeldSignals();
-  // Sets the mask back; a signal that waits is then delivered.
+  // Restores the mask; a pending signal is then delivered.
   ~HeldSignals();
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  // The signal that came before then; nullopt: none.
-  // A signal that is returned is taken: the next session does not see it.
+  // The signal that arrived before `end`; nullopt: none. A returned signal is consumed: the next
+  // session does not see it.
   std::optional<int> wait_until(std::chrono::steady_clock::time_point end) const;
 
  private:

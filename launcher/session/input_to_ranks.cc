@@ -1,5 +1,5 @@
-// A rank counts as a reader until it has closed its input or ended. Without readers nothing is
-// read: the rest is left to the shell that has started dtlaunch.
+// A rank is a reader until it closes its input or ends. Without readers this process reads nothing,
+// so the rest stays for the shell that started dtlaunch.
 #include "launcher/session/input_to_ranks.h"
 
 #include <unistd.h>
@@ -17,7 +17,7 @@ InputToRanks::InputToRanks(asio::io_context& context, const SessionOptions& opti
              options.streams.stdin_for.mode == InputMode::kAll ? StandardInput::Ahead::kWindow
                                                                : StandardInput::Ahead::kAsRanksRead,
              [this](Stdin message) { send(message); }),
-      // A rank that has the descriptor itself moves this place, too; see finish().
+      // A rank that has the descriptor itself moves this offset too; see finish().
       began_(::lseek(options.input, 0, SEEK_CUR)) {}
 
 bool InputToRanks::begin(std::size_t ranks) {
@@ -29,7 +29,7 @@ bool InputToRanks::begin(std::size_t ranks) {
   return true;
 }
 
-// A rank that has ended, or reads no more, gets no more: nothing would hold back what goes there.
+// A rank that has ended or stopped reading gets no more: it gives no credit that limits the input.
 void InputToRanks::send(const Stdin& input) {
   for (const auto& [taken, rank] : reading_) {
     if (!reads(rank)) continue;
@@ -39,7 +39,7 @@ void InputToRanks::send(const Stdin& input) {
   }
 }
 
-// The slowest of the ranks that read decides.
+// The slowest rank that still reads sets the pace.
 void InputToRanks::taken(const StdinTaken& taken) {
   if (taken.rank >= readers_.size()) return;
   Reader& reader = readers_[taken.rank];
@@ -65,8 +65,8 @@ void InputToRanks::count() {
   counted_ = least;
 }
 
-// The furthest of all readers: bytes that one rank has used cannot be given back. Of a lost agent's
-// rank nobody knows how much it has read of what it had taken.
+// The furthest of all readers: bytes that one rank has used cannot be given back. How much a lost
+// agent's rank has read of its input is unknown.
 std::size_t InputToRanks::used() const {
   std::size_t used = 0;
   for (const Reader& reader : readers_) {
@@ -83,7 +83,7 @@ void InputToRanks::finish(SessionResult& result) {
   }
 }
 
-// The rank that gets it may have it from an agent that is our child.
+// A local agent is our child and may give its rank the descriptor itself.
 bool InputToRanks::is_handed_over() const {
   if (options_.streams.stdin_for.mode != InputMode::kOne) return false;
   const auto rank = static_cast<std::size_t>(options_.streams.stdin_for.rank);

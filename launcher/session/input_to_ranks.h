@@ -1,8 +1,7 @@
 #pragma once
-// InputToRanks: dtlaunch's standard input on its way to the ranks that get it: who reads, how far
-// the slowest of them has read, and what is given back at the end. How the descriptor is read is
-// StandardInput's business. With --stdin all each rank gets a copy. Belongs to the session's
-// thread.
+// InputToRanks: passes dtlaunch's standard input to the ranks that get it. It tracks which ranks
+// read and how far the slowest has read, and gives unused input back at the end. With --stdin all,
+// each rank gets a copy. StandardInput reads the descriptor. Belongs to the session's thread.
 
 #include <sys/types.h>
 
@@ -26,31 +25,31 @@ class InputToRanks {
   InputToRanks(asio::io_context& context, const SessionOptions& options, const Job& job,
                SessionNodes& nodes);
 
-  // By --stdin, whether or not it has ended.
+  // According to --stdin, whether the rank has ended or not.
   bool gets(int rank) const;
-  // The ranks start. False when nobody gets what this process reads: no rank wants input, or one
+  // The ranks start. Returns false if this process must not read: no rank wants input, or a rank
   // has the descriptor itself.
   bool begin(std::size_t ranks);
   awaitable<void> run() { return input_.run(); }  // after begin()
-  // What agents tell of their ranks; numbers of ranks that do not exist are passed over.
+  // What agents report about their ranks; ignores ranks that do not exist.
   void taken(const StdinTaken& taken);
   void closed(const StdinClosed& closed);
-  void count();  // again: a rank has ended
+  void count();  // recount: a rank has ended
   void stop() { input_.stop(); }
-  // Gives back what no rank has used, and adds what was read and what is lost.
+  // Gives unused input back, and adds to the result how much was read and how much is lost.
   void finish(SessionResult& result);
 
  private:
-  // Of a rank that gets input.
+  // A rank that gets input.
   struct Reader {
     std::size_t taken = 0;
-    std::optional<std::size_t> read = {};  // once it reads no more
+    std::optional<std::size_t> read = {};  // when it stopped reading
   };
 
   void send(const Stdin& input);
-  bool reads(std::size_t rank) const;  // it gets it, and has not ended
+  bool reads(std::size_t rank) const;  // it gets input and has not ended
   bool is_handed_over() const;
-  // Bytes from the begin of the input.
+  // Bytes from the beginning of the input.
   std::size_t used() const;
 
   const SessionOptions& options_;
@@ -61,7 +60,7 @@ class InputToRanks {
   std::set<std::pair<std::size_t, std::size_t>> reading_;
   std::size_t counted_ = 0;  // taken by all of them
   StandardInput input_;
-  const off_t began_;  // its place in its file; -1: none
+  const off_t began_;  // file offset at the start; -1: none
 };
 
 }  // namespace dtl

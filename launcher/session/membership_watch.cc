@@ -1,4 +1,4 @@
-// The eventfd stays readable once it is written, so every wait and every question after that ends.
+// The eventfd stays readable once it is written, so every later wait and question ends at once.
 #include "launcher/session/membership_watch.h"
 
 #include <fmt/format.h>
@@ -17,12 +17,11 @@ namespace dtl {
 
 namespace {
 
-// What is said of hosts that were lost and are there again, that are new, that leave; of one, and
-// of several.
+// What the user reads about hosts that are back, new or leaving; singular and plural.
 struct Words {
   const char *again, *many_again, *listed, *many_listed, *leaving, *many_leaving;
 };
-// Hosts are asked and listed; nodes come by themselves and are told to end.
+// Other hosts are asked and listed; a scheduler's nodes arrive by themselves and are told to end.
 constexpr Words kOfHosts = {"answers again",    "answer again",        "is newly listed",
                             "are newly listed", "is no longer listed", "are no longer listed"};
 constexpr Words kOfNodes = {"has come again", "have come again", "has come",
@@ -45,7 +44,7 @@ std::string describe_change(const Membership& members, const HostsChange& change
   tell(again, words.again, words.many_again);
   tell(listed, words.listed, words.many_listed);
   tell(change.leaving, words.leaving, words.many_leaving);
-  // Of nodes that are to end, the others may be, too.
+  // When some nodes must end, the remaining ones may be told to end too.
   const std::string_view on = change.leaving.empty()   ? " to go on with more"
                               : members.of_nodes       ? ""
                               : change.joining.empty() ? " to go on without"
@@ -71,7 +70,7 @@ MembershipWatch::~MembershipWatch() {
 
 Membership MembershipWatch::stop(std::optional<HostsChange>& change) {
   if (thread_.joinable()) {
-    // The membership is the thread's until it has ended.
+    // The thread owns the membership until it has ended.
     ::eventfd_write(end_.get(), 1);
     thread_.join();
   }
@@ -81,7 +80,7 @@ Membership MembershipWatch::stop(std::optional<HostsChange>& change) {
 
 bool MembershipWatch::waits(std::chrono::milliseconds time) const {
   pollfd waits[] = {{end_.get(), POLLIN, 0}, {questions_.news, POLLIN, 0}};
-  // A descriptor of -1 is ignored: where there are no news, only the time counts.
+  // poll ignores a descriptor of -1; then only the timeout counts.
   ::poll(waits, 2, static_cast<int>(time.count()));
   return waits[0].revents == 0;
 }
@@ -89,25 +88,25 @@ bool MembershipWatch::waits(std::chrono::milliseconds time) const {
 void MembershipWatch::run() {
   sigset_t all;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // they are for the job
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are handled by the job's thread
   const auto now = [this] { return std::chrono::duration_cast<JobTime>(Clock::now() - began_); };
   while (waits(kLookForHosts)) {
     if (questions_.discover) list();
     const std::vector<Host> asked = hosts_to_ask(members_, now());
     const std::vector<bool> there =
         asked.empty() ? std::vector<bool>{} : questions_.probe(asked, end_.get());
-    if (!waits(0ms)) return;  // what was given up is not an answer
+    if (!waits(0ms)) return;  // a question that was given up has no answer
     note_answers(members_, asked, there);
     change_ = change_of_hosts(members_, now());
     if (!change_) continue;
     control_->say(describe_change(members_, *change_));
-    // The session ends the ranks in order; stop() tells for what.
+    // The session ends the ranks in order; stop() returns the reason.
     control_->change_hosts();
     return;
   }
 }
 
-// A failure is told when it is another one than before: it may last for hours.
+// Reports a failure only if it differs from the last one: it may last for hours.
 void MembershipWatch::list() {
   std::string problem;
   try {
@@ -121,7 +120,7 @@ void MembershipWatch::list() {
   if (!waits(0ms)) return;
   if (!problem.empty() && problem != problem_)
     control_->say(problem + "; the hosts stay as they are");
-  // And the end of a failure, once.
+  // Reports the end of a failure once.
   if (problem.empty() && !problem_.empty()) control_->say("--discover lists hosts again");
   problem_ = problem;
 }

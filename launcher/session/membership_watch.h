@@ -1,7 +1,7 @@
 #pragma once
-// MembershipWatch: while an epoch of a job of no fixed size runs, looks for hosts that may join it
-// or must leave it, and has the session end the epoch for them. On a thread of its own: to ask
-// hosts takes seconds, and the session must not wait. It ends after the first change.
+// MembershipWatch: during an epoch of an elastic job, looks for hosts that may join or must leave,
+// and has the session end the epoch for them. Runs on its own thread, because asking hosts takes
+// seconds and must not block the session. Ends after the first change.
 
 #include <chrono>
 #include <functional>
@@ -17,37 +17,37 @@
 
 namespace dtl {
 
-// How the world is asked, on the watch's thread, or between two epochs on the session's. Each gives
-// up once the descriptor is readable; -1: it never does.
+// How to ask the hosts. Called on the watch's thread, or between two epochs on the session's. Each
+// call gives up when its descriptor becomes readable; -1: never.
 struct HostQuestions {
-  // Who of them answers.
+  // Which of the hosts answer.
   std::function<std::vector<bool>(const std::vector<Host>&, int give_up)> probe;
-  // --discover; empty: there is none. Throws Error.
+  // Runs --discover; empty: there is none. Throws Error.
   std::function<std::vector<Host>(int give_up)> discover;
-  int news = -1;                 // readable: what they would answer has changed; -1: nobody knows
-  std::function<void()> let_go;  // hosts that are to leave the job need not wait; may be empty
+  int news = -1;                 // readable when the answers have changed; -1: no such descriptor
+  std::function<void()> let_go;  // lets hosts that must leave the job go now; may be empty
 };
 
 class MembershipWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `began`: of the job, when the clock of the membership stood at 0. Throws std::system_error for
-  // want of a thread.
+  // `began`: of the job; the membership's clock starts there. Throws std::system_error if no thread
+  // can be started.
   MembershipWatch(Membership members, HostQuestions questions,
                   std::shared_ptr<SessionControl> control, Clock::time_point began);
-  // Waits for the thread, which gives its questions up.
+  // Waits for the thread, whose pending questions are given up.
   ~MembershipWatch();
   MembershipWatch(const MembershipWatch&) = delete;
   MembershipWatch& operator=(const MembershipWatch&) = delete;
 
-  // Ends it. What it knows by then, and the change for which it has ended the epoch.
+  // Ends the watch and returns its membership; change: for which it ended the epoch.
   Membership stop(std::optional<HostsChange>& change);
 
  private:
   void run();
-  bool waits(std::chrono::milliseconds time) const;  // false: it is to end
-  // Asks --discover, and tells of failures.
+  bool waits(std::chrono::milliseconds time) const;  // false: the watch must end
+  // Runs --discover and reports failures.
   void list();
 
   Membership members_;
@@ -55,12 +55,12 @@ class MembershipWatch {
   const std::shared_ptr<SessionControl> control_;
   const Clock::time_point began_;
   std::optional<HostsChange> change_;
-  std::string problem_;  // of --discover, told last
+  std::string problem_;  // last reported failure of --discover
   Fd end_;               // an eventfd
   std::thread thread_;
 };
 
-// "node3 answers again: the ranks are stopped, to go on with it": for the user.
+// A line for the user: "node3 answers again: the ranks are stopped, to go on with it".
 std::string describe_change(const Membership& members, const HostsChange& change);
 
 }  // namespace dtl

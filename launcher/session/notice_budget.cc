@@ -1,4 +1,4 @@
-// Time is counted in whole refills, and what is left of one counts for the next.
+// Counts time in whole refills; the remainder counts towards the next one.
 #include "launcher/session/notice_budget.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::optional<std::string> NoticeBudget::admit(std::string text, JobTime now) {
   --room_;
   if (text.size() > kMaxBytes) {
     std::size_t end = kMaxBytes;
-    // Not within a character of UTF-8.
+    // Do not split a UTF-8 character.
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
     text.resize(end);
     text += "...";

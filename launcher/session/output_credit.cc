@@ -1,4 +1,4 @@
-// Each rank has a window (Console::rules) that its agent knows as well; both sides count the same
+// Each rank has a window (Console::rules). Its agent knows it too, and both sides count the same
 // bytes.
 #include "launcher/session/output_credit.h"
 
@@ -10,11 +10,11 @@ namespace dtl {
 
 std::optional<std::string> Unwritten::add(Stream stream, int problem, std::size_t lost,
                                           JobTime now) {
-  // A full disk fails every write: a line each minute is enough.
+  // A full disk fails every write, so one line per minute is enough.
   constexpr std::int64_t kBetweenMs = 60'000;
   const auto at = static_cast<std::size_t>(stream == Stream::kStderr);
   bytes[at] += lost;
-  // The line at the session's end names the first one.
+  // The line at the end of the session shows the first error.
   if (first_error[at] == 0) first_error[at] = problem;
   std::atomic<std::int64_t>& told = told_ms[at];  // this thread alone writes it
   if (told >= 0 && now.count() < told + kBetweenMs) return std::nullopt;
@@ -22,10 +22,10 @@ std::optional<std::string> Unwritten::add(Stream stream, int problem, std::size_
   return unwritten_text(stream, problem);
 }
 
-// In quarters of the window, so that small lines do not cost a message each.
+// Returns credit in quarters of the window, so that small lines do not cost a message each.
 void OutputCredit::give_back(const std::vector<Credit>& credits) {
   const std::uint32_t enough = console_.rules(job_.ranks.size()).window / 4;
-  // The number of ranks is known only once they are placed.
+  // The number of ranks is known only after placement.
   shown_.resize(job_.ranks.size());
   for (const Credit& credit : credits) {
     if (credit.rank >= shown_.size()) continue;
@@ -35,13 +35,13 @@ void OutputCredit::give_back(const std::vector<Credit>& credits) {
     shown += credit.bytes;
     if (shown < enough || !from.connection) continue;
     from.connection->send(Credit{credit.rank, shown});
-    // With new credit a rank may fall behind and skip again.
+    // With new credit a rank may fall behind and skip output again.
     if (credit.rank < skips_.size()) skips_[credit.rank] = 0;
     shown = 0;
   }
 }
 
-// What agents send is bounded by the credit that they get.
+// Agents send no more than their credit.
 void OutputCredit::count(int node, const Output& output) {
   constexpr std::size_t kMargin = 16 << 20;  // as much as a connection may have queued
   const std::size_t ranks = job_.ranks.size();
@@ -52,7 +52,7 @@ void OutputCredit::count(int node, const Output& output) {
 }
 
 void OutputCredit::count(const Skipped& skipped) {
-  // Two pipes, each once before and once after news of credit; and as many again.
+  // Two pipes, each once before and once after new credit arrives; doubled for safety.
   constexpr int kMost = 8;
   skips_.resize(job_.ranks.size());
   if (++skips_[skipped.rank] <= kMost) return;

@@ -1,9 +1,9 @@
 #pragma once
-// OutputCredit: how much output ranks may send. What the console has shown gives credit back to
-// their agents, so a slow reader slows the ranks and the launcher's memory stays bounded. An agent
-// that sends more than it may, or says too often that it skipped some, is not ours, and its
-// conversation ends. It neither shows nor keeps output. Belongs to the session's thread, but for
-// what a function says.
+// OutputCredit: limits how much output ranks may send. Agents get credit back for what the console
+// has shown, so a slow reader slows the ranks and the launcher's memory stays bounded. An agent
+// that sends more than its credit, or reports skipped output too often, breaks the protocol, and
+// its conversation ends. Neither shows nor stores output. Belongs to the session's thread unless a
+// function says otherwise.
 
 #include <atomic>
 #include <cstddef>
@@ -19,14 +19,14 @@
 
 namespace dtl {
 
-// What could not be written of standard output and of standard error; set by their writers'
-// threads. It outlives the session, as the last output is written after it.
+// Failed writes to standard output and standard error, counted by their writers' threads. Outlives
+// the session, which ends before the last output is written.
 struct Unwritten {
   std::atomic<std::size_t> bytes[2] = {0, 0};
   std::atomic<int> first_error[2] = {0, 0};         // errno; 0: none
-  std::atomic<std::int64_t> told_ms[2] = {-1, -1};  // when the user was told last; -1: never
+  std::atomic<std::int64_t> told_ms[2] = {-1, -1};  // when the user was last told; -1: never
 
-  // Of one stream, on its writer's thread. The line for the user, where it is time for one.
+  // Counts a failed write; on the stream's writer thread. Returns a line for the user if it is due.
   std::optional<std::string> add(Stream stream, int problem, std::size_t lost, JobTime now);
 };
 
@@ -36,7 +36,7 @@ class OutputCredit {
   OutputCredit(const Console& console, const Job& job, SessionNodes& nodes)
       : console_(console), job_(job), nodes_(nodes) {}
 
-  // What the writer has written, or dropped.
+  // Returns credit for what the writer has written or dropped.
   void give_back(const std::vector<Credit>& shown);
   // Throw Error(kVersion) for an agent that sends too much.
   void count(int node, const Output& output);
@@ -47,8 +47,8 @@ class OutputCredit {
   const Job& job_;
   SessionNodes& nodes_;
   // In bytes, by rank.
-  std::vector<std::uint32_t> shown_;  // of each rank's output, and not yet credited
-  std::vector<int> skips_;            // of each rank's output since it got credit
+  std::vector<std::uint32_t> shown_;  // bytes of each rank's output that are not yet credited
+  std::vector<int> skips_;            // skips of each rank since its last credit
 };
 
 }  // namespace dtl

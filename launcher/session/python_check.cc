@@ -1,6 +1,6 @@
-// A virtual environment lies in a folder of one host, or of a file system that another one lacks;
-// its activation sets a variable that ranks inherit everywhere. Then PATH leads to the system's
-// Python there, often without the packages.
+// A virtual environment is in a folder of one host, or of a file system that another host lacks.
+// Its activation sets a variable that ranks inherit everywhere. On such hosts PATH then finds the
+// system's Python, often without the packages.
 #include "launcher/session/python_check.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace dtl {
 namespace {
 
-// Of the ranks of `program`; the last one that has the name counts.
+// The variable as ranks of `program` get it; the last assignment counts.
 std::string variable_of(const Request& request, const Program& program, std::string_view name) {
   std::string found;
   const Variables& inherited =
@@ -29,7 +29,7 @@ std::string variable_of(const Request& request, const Program& program, std::str
   return found;
 }
 
-// What the wire takes.
+// Whether the wire can carry this text.
 bool can_be_asked(const std::string& text) {
   return !text.empty() && text.size() <= kMaxTextBytes;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// PythonCheck: whether the ranks find the Python that this host has. It knows what each node is to
-// be asked and makes one line of the answers, for the user: nothing fails because of it. Reads
-// scripts and links on this host when it is made; starts nothing.
+// PythonCheck: checks whether the ranks find the same Python as this host. Says what to ask each
+// node and makes one line for the user from the answers; a difference is not an error. The
+// constructor reads scripts and links on this host; nothing is executed.
 
 #include <map>
 #include <optional>
@@ -17,11 +17,11 @@ class PythonCheck {
  public:
   explicit PythonCheck(const Request& request);
 
-  // Of Examine with what=libraries; the answers have no other facts of these names. May be empty.
+  // Of Examine with what=libraries; no other facts have these names. May be empty.
   std::vector<Fact> parameters() const;
-  // An agent that does not know the question has answered less, and is not complained about.
+  // Accepts shorter answers: an agent that does not know the question leaves facts out.
   void hear(const std::string& host, const Examined& answer);
-  // nullopt: all hosts have what this one has, as far as can be told.
+  // nullopt: no host is known to differ from this one.
   std::optional<std::string> notice() const;
 
  private:
@@ -30,8 +30,8 @@ class PythonCheck {
     std::vector<std::string> missing_on;
   };
   struct Python {
-    std::string name, path, version;                         // version: here
-    std::map<std::string, std::vector<std::string>> others;  // hosts, by their version
+    std::string name, path, version;                         // version: on this host
+    std::map<std::string, std::vector<std::string>> others;  // hosts by their version
   };
   std::vector<Environment> environments_;
   std::vector<Python> pythons_;

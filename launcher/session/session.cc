@@ -1,4 +1,4 @@
-// Console, credit and input hear of a message before the state machine; see hear().
+// The console, the credit and the input handle a message before the state machine does; see hear().
 #include "launcher/session/session.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ std::vector<Host> hosts_of(const Request& request) {
   return {local};
 }
 
-// After the last output of the ranks.
+// Runs after the last output of the ranks.
 void tell_the_end(Console& console, const SessionNodes& nodes, const SessionResult& known) {
   console.finish();
   for (const SessionNode& node : nodes) {
@@ -51,14 +51,14 @@ void tell_the_end(Console& console, const SessionNodes& nodes, const SessionResu
   if (!card.empty()) console.say(card);
 }
 
-// When something is to be done though nothing happens.
+// The next time at which something is due even without an event.
 JobTime next_event(const Job& job, const Console& console) {
   const JobTime next = next_wakeup(job);
   const auto partial = console.next_partial_line();
   return partial ? std::min(next, *partial) : next;
 }
 
-// Before any host has been spoken to.
+// Runs before dtlaunch contacts any host.
 void check_descriptors(std::size_t hosts) {
   const std::size_t needed = kOwnDescriptors + kHostDescriptors * hosts;
   const std::size_t most = descriptor_limit();
@@ -82,7 +82,7 @@ SessionResult run_session(const Request& request, const SessionOptions& options)
     result = shell.run();
   }
   result.began = began;
-  // The last of the output is written after everything else, when the console is gone.
+  // The rest of the output is written last, when the console is gone.
   for (const Stream stream : {Stream::kStdout, Stream::kStderr}) {
     const auto at = static_cast<std::size_t>(stream == Stream::kStderr);
     if (unwritten->bytes[at] == 0) continue;
@@ -104,7 +104,7 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
       tasks_(context_),
       timer_(context_),
       signals_(context_),
-      // The console's events come on its writers' threads.
+      // The console calls back on its writers' threads.
       console_({options.output, options.errors}, options.streams.console,
                {[this] { asio::post(context_, [this] { feed(job::OutputClosed{}); }); },
                 [this](std::vector<Credit> credits) {
@@ -186,14 +186,14 @@ void SessionShell::host_goes(const std::string& host, const std::string& told_by
     const Host& known = nodes_[static_cast<std::size_t>(index)].host;
     if (known.name == host) return feed(job::ToldToGo{index, told_by});
   }
-  // It has no ranks; a job that may be started again does without it.
+  // The host has no ranks; a job that may restart goes on without it.
   if (request_.max_restarts() == 0) return feed(job::ToldToGo{-1, host + ": " + told_by});
   say(fmt::format("{} has to go ({}); it has no ranks", host, told_by));
 }
 
 // ---- events
 
-// Effects may cause events; those wait until the effects before them have been performed.
+// An effect may cause an event; it waits until the earlier effects have been performed.
 void SessionShell::feed(job::Event event) {
   events_.push_back(std::move(event));
   if (std::exchange(stepping_, true)) return;
@@ -207,8 +207,8 @@ void SessionShell::feed(job::Event event) {
   }
   stepping_ = false;
   if (began_ + next_event(job_, console_) < timer_.expiry()) timer_.cancel();
-  // Agents that said Finished get a moment to exit, so that nothing of the job is left when
-  // dtlaunch ends.
+  // Agents that sent Finished get a moment to exit, so nothing of the job is left when dtlaunch
+  // ends.
   if (job_.state != JobState::kDone) return;
   const bool late = now() >= phases_.back().began + kDrainDeadline;
   const auto leaving = [](const SessionNode& each) { return each.talking; };
@@ -235,8 +235,8 @@ void SessionShell::state_changed(JobState before) {
   }
 }
 
-// Shows what is for the user; the state machine gets the message afterwards. What a rank that ended
-// has said last, of its own or of another rank.
+// Shows messages to the user before the state machine gets them. When a rank has ended, returns
+// whether its last words blame itself or another rank.
 LastWords SessionShell::hear(int index, Message& message) {
   const auto its_own = [&](std::uint32_t rank) {
     return rank < job_.ranks.size() && job_.ranks[rank].node == index;
@@ -283,7 +283,7 @@ LastWords SessionShell::hear(int index, Message& message) {
         console_.rank_ended(rank);
         words = judge_last_words(console_.last_lines(rank));
       },
-      // The state machine alone takes these.
+      // Only the state machine handles these.
       [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished, Trouble, Evidence,
                      Stack, RankStates, NativeStack, Heartbeat, Resumed, Received, Leaving> auto&) {
       },
@@ -294,7 +294,7 @@ LastWords SessionShell::hear(int index, Message& message) {
 
 // ---- effects
 
-// What cannot be planned or sent refuses the job.
+// If something cannot be planned or sent, the job is refused.
 template <typename Do>
 void SessionShell::unless_refused(Do act) {
   try {
@@ -366,7 +366,7 @@ awaitable<void> SessionShell::watch_time() {
 
 awaitable<void> SessionShell::watch_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) signals_.add(signal);
-  // Under nohup the job outlives the terminal; without job control nobody would wake us up again.
+  // nohup: the job outlives the terminal. Without job control: nobody would continue us after ^Z.
   for (const int signal : {SIGHUP, SIGTSTP}) {
     if (!is_ignored(signal)) signals_.add(signal);
   }
@@ -376,8 +376,8 @@ awaitable<void> SessionShell::watch_signals() {
   }
 }
 
-// ^Z: the ranks have been told to stop. Stops this process once that is on its way; after SIGCONT
-// the job goes on.
+// ^Z: the ranks have been told to stop. Stops this process once these messages are sent; the job
+// continues after SIGCONT.
 awaitable<void> SessionShell::stop_self() {
   constexpr auto kLook = 5ms;
   const auto sent = [](const SessionNode& each) {

@@ -1,9 +1,8 @@
 #pragma once
 // Session: the shell around the job's state machine (job.h). It starts the agents, turns what they
 // and the user do into events, performs the effects, and mixes the ranks' output. It decides
-// nothing: so the machine's tests need no processes. One io_context, one thread. Everything that
-// can go wrong in the world ends in an Outcome; an exception out of run() is a fault of dtlaunch
-// itself.
+// nothing, so tests of the machine need no processes. One io_context, one thread. Every failure of
+// the outside world ends in an Outcome; an exception from run_session() is a bug in dtlaunch.
 
 #include <ctime>
 #include <functional>
@@ -26,30 +25,29 @@
 
 namespace dtl {
 
-// Brings an agent to life on a host, in whatever way (launcher/run/job_agents.h). Its stream begins
-// with the agent's greeting. Throws Error, whose text need not name the host.
+// Starts an agent on a host (launcher/run/job_agents.h). The agent's greeting is the first thing on
+// its stream. Throws Error, whose text need not name the host.
 using AgentStarter =
     std::function<awaitable<std::unique_ptr<AgentStream>>(asio::io_context&, Host)>;
 
-// Looks for the agent of a host whose connection is lost; as rejoin_agent.
+// Finds the agent of a host whose connection is lost; see rejoin_agent.
 using AgentFinder = std::function<awaitable<Rejoined>(
     asio::io_context&, Host, std::string link, Resume, std::chrono::steady_clock::time_point)>;
 
-// What a job's record and kept output hear of it. Called on the session's thread; each may be
-// empty.
+// Calls for a job's record and kept output. On the session's thread; each may be empty.
 struct SessionHooks {
-  std::function<void(JobState)> state;         // it has changed
-  std::function<void(std::size_t)> placed;     // how many ranks there are
+  std::function<void(JobState)> state;         // the state has changed
+  std::function<void(std::size_t)> placed;     // the number of ranks
   std::function<void()> started;               // every rank runs
-  std::function<void(bool)> stopped;           // true: by ^Z, at once; false: it goes on
+  std::function<void(bool)> stopped;           // true: by ^Z, called at once; false: it continues
   std::function<void(const Output&)> output;   // of a rank
   std::function<void(std::string_view)> said;  // by dtlaunch, without its name in front
 };
 
-// How a session is run, beside what the job is (Request).
+// How to run a session; Request says what the job is.
 struct SessionOptions {
   AgentStarter start_agent;
-  AgentFinder find_agent = {};  // of hosts that are logged in to; empty: none of them is
+  AgentFinder find_agent = {};  // for hosts reached by a login; empty: none
   std::string job_id;           // 16 hex digits
   JobOptions job;
   Streams streams;
@@ -57,11 +55,11 @@ struct SessionOptions {
   bool dry_run = false;                   // print the plan and end
   int input = 0, output = 1, errors = 2;  // descriptors
   SessionHooks hooks;
-  std::shared_ptr<SessionControl> control = {};  // nullptr: no other thread wants anything
-  std::function<void()> before_stop = {};  // ^Z: called before this process stops; may be empty
+  std::shared_ptr<SessionControl> control = {};  // nullptr: no other thread uses the session
+  std::function<void()> before_stop = {};  // called before ^Z stops this process; may be empty
 };
 
-// When the job came into a state, since the session began.
+// When the job entered a state, since the session began.
 struct PhaseTime {
   JobState state = JobState::kStarting;
   JobTime began{0};
@@ -79,14 +77,14 @@ struct SessionResult {
   std::vector<std::string> last_lines;  // of the first failing rank's standard error
   std::vector<std::string> network;     // why the network was chosen, a reason a line
   std::vector<std::string> messages;    // what dtlaunch said
-  std::size_t dropped_bytes = 0;        // of output that nobody read in time, or that is lost
-  std::size_t input_bytes = 0;          // of standard input that ranks have used, or that are lost
+  std::size_t dropped_bytes = 0;        // of output that nobody read in time, or that was lost
+  std::size_t input_bytes = 0;          // of standard input that ranks have used, or that was lost
   std::size_t lost_input_bytes = 0;     // read and not used, and they cannot be given back
 };
 
-// Runs the job, or one epoch of it, and returns when nothing of it is left or its deadlines are
-// over. With no hosts in the request the job runs on this machine, without ssh. Throws Error(kOs)
-// where this process may not have enough descriptors.
+// Runs the job, or one epoch of it. Returns when nothing of it is left or its deadlines have
+// passed. With no hosts in the request the job runs on this machine, without ssh. Throws Error(kOs)
+// if the limit on open descriptors is too low.
 SessionResult run_session(const Request& request, const SessionOptions& options);
 
 }  // namespace dtl

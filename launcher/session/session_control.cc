@@ -1,5 +1,5 @@
-// The mutex is held while a call is handed over, so no session can end in between: its io_context
-// is still there.
+// The mutex is held while a call is handed over, so the session and its io_context cannot end in
+// between.
 #include "launcher/session/session_control.h"
 
 #include <utility>
@@ -37,7 +37,7 @@ bool SessionControl::host_goes(std::string host, std::string told_by) {
   post_([host = std::move(host), told_by = std::move(told_by)](SessionShell& shell) {
     shell.host_goes(host, told_by);
   });
-  // Handed over; the session may still end before it is performed.
+  // Handed over; the session may still end before it performs the call.
   return true;
 }
 

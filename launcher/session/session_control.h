@@ -1,7 +1,6 @@
 #pragma once
-// SessionControl: what other threads may want of a session, which itself has one thread and no
-// locks: a call is handed over and performed there. It outlives sessions: one epoch after the other
-// is attached to it.
+// SessionControl: lets other threads call a session, which has one thread and no locks. It hands
+// each call to the session's thread. It outlives sessions: it may be attached to one after another.
 
 #include <functional>
 #include <mutex>
@@ -11,18 +10,18 @@ namespace dtl {
 
 class SessionShell;
 
-// Its functions may be called from any thread and do not wait for the session. Before a session's
-// begin and after its end nothing happens.
+// Any thread may call its functions; they do not wait for the session. They do nothing while no
+// session runs.
 class SessionControl {
  public:
-  void say(std::string text);  // a line of dtlaunch's
-  void change_hosts();         // once all ranks run: ends them, see Cause::kHostsChanged
-  // That host has to go, while the others stay: see job::ToldToGo. False when no session runs.
+  void say(std::string text);  // a line from dtlaunch
+  void change_hosts();         // ends the ranks once all run; see Cause::kHostsChanged
+  // This host must go while the others stay: see job::ToldToGo. False when no session runs.
   bool host_goes(std::string host, std::string told_by);
 
-  // The session's own: how it hands a call to its thread; empty: it is over.
+  // How the session runs a call on its thread; empty: no session.
   using Post = std::function<void(std::function<void(SessionShell&)>)>;
-  // While it exists; however a session ends, nobody reaches it afterwards.
+  // Attaches a session while it exists; detaches it however the session ends.
   class Attached {
    public:
     Attached(SessionControl* control, Post post);  // control may be nullptr

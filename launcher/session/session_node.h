@@ -1,7 +1,6 @@
 #pragma once
-// SessionNode: what a session knows of one host of its job, in the order of the request's hosts. It
-// holds what only the world has: connections, errors, facts. What the state machine decides from is
-// in NodeState, with the same index.
+// SessionNode: what a session knows about one host of its job, in the order of the request's hosts:
+// connections, errors, facts. The state machine decides from NodeState, which has the same index.
 
 #include <cstddef>
 #include <memory>
@@ -19,24 +18,24 @@
 
 namespace dtl {
 
-// Changed by the conversation with its agent, and read by all parts of the session.
+// The conversation with the agent changes it; all parts of the session read it.
 struct SessionNode {
   Host host;
   std::shared_ptr<Connection> connection;  // shared with the task that writes its queue
-  // Absent until its agent has greeted; start_error: why it has not.
+  // Absent until the agent has greeted; start_error: why it has not.
   std::optional<NodeFacts> facts;
   std::optional<Error> start_error;
   bool talking = false;                 // its task is reading messages
   std::shared_ptr<AgentStream> stream;  // the connection's, which shares it
-  std::string link, token;              // of Reconnect; empty: it was not sent
+  std::string link, token;              // for Reconnect; empty: none was sent
   NoticeBudget notices;
   std::size_t unshown_bytes = 0;  // of its ranks' output
 };
 
 using SessionNodes = std::vector<SessionNode>;
 
-// Sends to a node. Where there is no connection yet, or none any more, the message is dropped: the
-// state machine hears of a lost agent by an event.
+// Sends to a node. Drops the message if the node has no connection: the state machine learns of a
+// lost agent by an event.
 template <typename M>
 void send_to(SessionNodes& nodes, int node, M&& message) {
   const auto& connection = nodes[static_cast<std::size_t>(node)].connection;

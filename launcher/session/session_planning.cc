@@ -1,5 +1,5 @@
-// Hosts, machines and nodes: a host is an entry of the request, a machine may have several of them,
-// and only the first host of a machine takes part in the probes.
+// A host is an entry of the request. A machine may have several hosts; only the first takes part in
+// the probes.
 #include "launcher/session/session_planning.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint32_t kHighestProcess = 1 << 22;  // Linux's PID_MAX_LIMIT
 
-// Nothing when there is nothing to ask. `more` comes last, so that it moves no answer.
+// nullopt if there is nothing to ask. `more` is last, so other answers keep their index.
 std::optional<Examine> to_message(const LibraryQuestion& question, const std::vector<Fact>& more) {
   if (question.empty() && more.empty()) return std::nullopt;
   Examine message;
@@ -36,8 +36,8 @@ std::optional<Examine> to_message(const LibraryQuestion& question, const std::ve
   return message;
 }
 
-// An answer that is too short leaves the rest out; a library that is not named was not found.
-// The facts come in the order of the question, files and libraries alike.
+// Answers are in the order of the question, files and libraries alike. A short answer leaves the
+// rest out; a library without an answer was not found.
 LibraryPlaces to_places(const Examined& answer, const Examine& question) {
   LibraryPlaces places;
   std::size_t next = 0;
@@ -50,7 +50,7 @@ LibraryPlaces to_places(const Examined& answer, const Examine& question) {
 
 std::vector<NodeFacts> facts_of(const SessionNodes& nodes) {
   std::vector<NodeFacts> facts;
-  // Each agent is up, so each has facts.
+  // Every agent is up, so every node has facts.
   for (const SessionNode& each : nodes) facts.push_back(*each.facts);
   return facts;
 }
@@ -82,7 +82,7 @@ SessionPlanning::SessionPlanning(const Request& request, const SessionOptions& o
 
 job::Placed SessionPlanning::place() {
   const std::vector<NodeFacts> all = facts_of(nodes_);
-  // Several tasks on one machine are usual; several names of one machine may be a mistake in the
+  // Several tasks on one machine are normal; several names of one machine may be a mistake in the
   // hostfile.
   if (!request_.hosts_are_tasks) {
     for (const std::string& line : describe_aliases(request_.hosts, nodes_of_hosts(all))) {
@@ -93,7 +93,7 @@ job::Placed SessionPlanning::place() {
   job::Placed placed;
   std::map<int, std::size_t> position;
   for (const RankPlace& place : places_) {
-    // Nodes are counted in the order of their first rank.
+    // Nodes are numbered in the order of their first rank.
     const auto [found, is_new] = position.try_emplace(place.host, placed.nodes.size());
     if (is_new) {
       placed.nodes.push_back(place.host);
@@ -102,15 +102,14 @@ job::Placed SessionPlanning::place() {
     }
     placed.ranks[found->second].push_back(place.rank);
   }
-  // Asked together with the connection test, so it costs no further round trip.
+  // Sent together with the connection test, so it needs no extra round trip.
   if (request_.restart_count == 0) python_check_.emplace(request_);
   placed.question = to_message(libraries_to_find(request_),
                                python_check_ ? python_check_->parameters() : std::vector<Fact>{});
   return placed;
 }
 
-// One host of each machine; of tasks, several are on one.
-// In order of machines, which places_ numbers by their first rank.
+// The first host of each machine, in the order of the machines' first ranks.
 std::vector<int> SessionPlanning::probed_hosts() const {
   std::vector<int> hosts;
   for (const RankPlace& place : places_) {
@@ -139,28 +138,28 @@ std::vector<ProbedNode> SessionPlanning::probed_nodes() const {
 void SessionPlanning::probe(int round) {
   const std::vector<int> hosts = probed_hosts();
   std::map<int, Reach> probes;
-  // One machine alone has nobody to try; its agents still get a Reach, whose answer the state
-  // machine waits for.
+  // A single machine has nothing to probe; its agents still get a Reach, because the state machine
+  // waits for the answer.
   if (hosts.size() > 1) {
     std::vector<Reach> planned = plan_probes(probed_nodes(), interfaces_, round);
     for (std::size_t k = 0; k < planned.size(); ++k) probes[hosts[k]] = std::move(planned[k]);
   }
-  // The other tasks of a machine have nobody to try.
+  // The other tasks of a machine have nothing to probe.
   for (const int index : job_.used) send_to(nodes_, index, probes[index]);
 }
 
 job::Judged SessionPlanning::judge() {
   const std::vector<ProbedNode> nodes = probed_nodes();
   network_ = choose_network(nodes, interfaces_);
-  // Another round costs all its patience, so it has to be able to prove something.
+  // Another round takes its full timeout, so it must be able to prove something.
   return {!network_ && may_prove_more(nodes, interfaces_)};
 }
 
-// What the probes proved.
+// The network that the probes proved.
 Network SessionPlanning::proved_network() {
-  // A single machine was never judged.
+  // judge() never ran for a single machine.
   if (probed_hosts().size() == 1) network_ = choose_network(probed_nodes(), interfaces_);
-  // Here and not in judge(): this error refuses the job.
+  // Thrown here and not in judge(), because this error refuses the job.
   if (!network_) throw no_network(probed_nodes(), interfaces_);
   if (log_level() >= LogLevel::kVerbose) {
     for (const std::string& reason : network_->reasons) console_.say(reason);
@@ -168,7 +167,7 @@ Network SessionPlanning::proved_network() {
   Network network = network_->network;
   std::vector<NodeNetwork> of_hosts;
   std::set<int> known;
-  for (const RankPlace& place : places_) {  // each task has what its machine has
+  for (const RankPlace& place : places_) {  // each task uses its machine's network
     const auto node = static_cast<std::size_t>(place.node);
     if (known.insert(place.host).second) of_hosts.push_back(network.nodes[node]);
   }
@@ -177,7 +176,7 @@ Network SessionPlanning::proved_network() {
 }
 
 void SessionPlanning::add_found_preloads() {
-  // Made again, since the answers have no names: they come in its order.
+  // Built again, because answers carry no names: they come in its order.
   const auto question = to_message(libraries_to_find(request_), {});
   if (!question) return;
   std::map<int, LibraryPlaces> places;
@@ -197,7 +196,7 @@ void SessionPlanning::compare_pythons() {
   if (const auto line = python_check_->notice()) console_.say(*line);
 }
 
-// Of the widest label, so that all ranks have the same environment.
+// Uses the widest label, so all ranks have the same environment.
 void SessionPlanning::tell_columns() {
   const std::string name = "DTLAUNCH_COLUMNS=";
   std::optional<int> columns;
@@ -220,9 +219,9 @@ void SessionPlanning::tell_columns() {
 }
 
 job::Event SessionPlanning::make_plan() {
-  // The plan stays where a check below throws; the report then still has it.
+  // Assigned before the checks below, so the report has the plan even if they throw.
   plan_ = make_job_plan(request_, facts_of(nodes_), places_, proved_network(), options_.job_id);
-  // The number of ranks may follow from slots that only the hosts know.
+  // The number of ranks may depend on slots that only the hosts know.
   check_rank_numbers(options_, plan_->world_size);
   add_found_preloads();
   tell_columns();
@@ -235,7 +234,7 @@ job::Event SessionPlanning::make_plan() {
   return job::Planned{};
 }
 
-// Warnings always, since they are about this plan; the rest with -v.
+// Always shows warnings, since they concern this plan; shows the rest with -v.
 void SessionPlanning::show_plan() const {
   for (const std::string& warning : plan_->warnings) console_.say(warning);
   if (log_level() < LogLevel::kVerbose) return;
@@ -256,7 +255,7 @@ void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
   const std::string secret = random_bytes(kSecretBytes, "draw the job's secret");
   for (const NodePlan& planned : plan_->nodes) {
     Connection& agent = *nodes_[static_cast<std::size_t>(planned.host)].connection;
-    // Before Start: the first output may come at once.
+    // Before Start: output may arrive at once.
     agent.send(console_.rules(ranks()));
     for (Message& message : start_messages(planned, secret, wants_stdin)) {
       agent.send(std::move(message));
@@ -264,7 +263,7 @@ void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
   }
 }
 
-// The rank's own number is not among the facts: the console knows it.
+// Without the rank's number, which the console knows.
 std::optional<LabelFacts> SessionPlanning::describe(const Started& started,
                                                     const std::string& host) const {
   if (!plan_) return std::nullopt;

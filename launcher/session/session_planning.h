@@ -1,9 +1,9 @@
 #pragma once
-// SessionPlanning: from agents that are up to the plan of the job: who goes where, over which
-// network, with which environment. It asks plan/ and launcher/network, which are pure, and sends
-// what they want known to the agents. What it finds out is an event for the state machine, which
-// says when each step is due. Belongs to the session's thread; functions that may refuse the job
-// throw Error.
+// SessionPlanning: makes the job's plan from agents that are up: which rank runs where, over which
+// network, with which environment. plan/ and launcher/network decide and are pure; this class
+// exchanges their messages with the agents. Results are events for the state machine, which says
+// when each step is due. Belongs to the session's thread. Functions that may refuse the job throw
+// Error.
 
 #include <functional>
 #include <optional>
@@ -27,11 +27,11 @@ class SessionPlanning {
   SessionPlanning(const Request& request, const SessionOptions& options, const Job& job,
                   SessionNodes& nodes, Console& console);
 
-  // The steps, in this order. All agents are up before the first.
+  // The steps, in this order. All agents are up before the first one.
   job::Placed place();
   void probe(int round);  // sends one Reach to each used node
   job::Judged judge();
-  // Planned, with the plan's warnings shown; after a dry run, which prints the plan, Refused.
+  // Returns Planned and shows the plan's warnings; after a dry run, which prints the plan, Refused.
   job::Event make_plan();
 
   // One Start to each node of the plan. wants_stdin: whether a rank gets standard input.
@@ -39,11 +39,11 @@ class SessionPlanning {
 
   // 0 before place().
   std::size_t ranks() const { return places_.size(); }
-  // Afterwards there is none; for the result of the session.
+  // Moves the plan into the session's result.
   std::optional<JobPlan> take_plan() { return std::move(plan_); }
-  // What labels may say of a rank that runs; nullopt before there is a plan.
+  // What labels may show of a running rank; nullopt before there is a plan.
   std::optional<LabelFacts> describe(const Started& started, const std::string& host) const;
-  // Empty before a network was chosen, and where there is a single machine.
+  // Empty before the network is chosen, and on a single machine.
   std::vector<std::string> network_reasons() const;
 
  private:
@@ -61,7 +61,7 @@ class SessionPlanning {
   SessionNodes& nodes_;
   Console& console_;
   const InterfaceFilter interfaces_;
-  std::optional<PythonCheck> python_check_;  // of the first epoch
+  std::optional<PythonCheck> python_check_;  // in the first epoch only
   std::vector<RankPlace> places_;
   std::optional<NetworkChoice> network_;
   std::optional<JobPlan> plan_;

@@ -1,8 +1,8 @@
 #pragma once
-// SessionShell: the one object behind run_session(). It feeds the state machine with events and has
-// its parts carry out the effects: agents talk in Conversations, SessionPlanning makes the plan,
-// OutputCredit and InputToRanks keep the ranks' streams. What an event leads to is decided in
-// launcher/job alone. Only session.cc and session_control.cc include this.
+// SessionShell: the object behind run_session(). It feeds events to the state machine, and its
+// parts perform the effects: Conversations talk with agents, SessionPlanning makes the plan,
+// OutputCredit and InputToRanks handle the ranks' streams. launcher/job alone decides what follows
+// from an event. Only session.cc and session_control.cc include this file.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,9 +29,9 @@ class SessionShell {
                std::shared_ptr<Unwritten> unwritten);
   SessionResult run();
 
-  // For SessionControl, on this session's thread.
+  // Called by SessionControl on this session's thread.
   void say(const std::string& text) { console_.say(text); }
-  // May be called while an event is taken, by what an effect causes: it then waits for its turn.
+  // An effect may call it while an event is handled; the new event is then queued.
   void feed(job::Event event);
   void host_goes(const std::string& host, const std::string& told_by);
 
@@ -40,7 +40,7 @@ class SessionShell {
   awaitable<void> watch_time();
   awaitable<void> watch_signals();
 
-  // Output's bytes are moved out of the message; the state machine does not need them.
+  // Moves Output's bytes out of the message; the state machine does not need them.
   LastWords hear(int node, Message& message);
   void state_changed(JobState before);
   void perform(job::Effect& effect);
@@ -60,8 +60,8 @@ class SessionShell {
   std::size_t started_ = 0;  // ranks
   std::vector<PhaseTime> phases_;
 
-  // Members are destroyed in reverse: tasks and streams go before the io_context, and the console,
-  // whose writers post to it, as well.
+  // Destroyed in reverse order: tasks, streams and the console, whose writers post to the
+  // io_context, go before it.
   asio::io_context context_;  // before everything that uses it
   SessionNodes nodes_;
   TaskGroup tasks_;

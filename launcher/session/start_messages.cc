@@ -1,4 +1,4 @@
-// Field by field from the plan's types to the wire's, which are unsigned.
+// Copies the plan's types field by field to the wire's types, which are unsigned.
 #include "launcher/session/start_messages.h"
 
 #include <utility>
@@ -25,7 +25,7 @@ RankSpec to_spec(const RankPlan& rank, Environment environment) {
   return spec;
 }
 
-// What a rank's environment takes beyond its own lines. split_start() checks the whole length
+// Bytes that a rank's environment takes beyond its own lines. split_start() checks the total
 // against execve's limits.
 std::size_t shared_bytes_of(const RankPlan& rank, const Environment& own) {
   std::size_t bytes = 0;
@@ -50,7 +50,7 @@ std::vector<Message> start_messages(const NodePlan& node, const std::string& sec
     start.ranks.back().wants_stdin = wants_stdin(node.ranks[i].rank);
   }
   std::vector<Message> messages;
-  // The shared environments first.
+  // Start messages refer to the shared environments, so these come first.
   for (Environment& environment : shared.common) messages.emplace_back(std::move(environment));
   for (Start& part : split_start(std::move(start), shared_bytes)) {
     messages.emplace_back(std::move(part));
