@@ -1,6 +1,6 @@
 // The scripts are for /bin/sh and use only POSIX tools, because a worker may be a bare container.
-// Each piece is a shell function in one string without a newline and without single quotes. The
-// reason is at for_any_shell().
+// Each piece is a shell function in one string without newlines and single quotes; for_any_shell()
+// explains why.
 #include "launcher/agents/agent_command.h"
 
 #include <fmt/format.h>
@@ -21,8 +21,7 @@ std::string for_any_shell(const std::string& script) {
   return "exec sh -c '" + script + "'";
 }
 
-// Sets $c to the folder of pushes. The XDG specification says that a relative XDG_CACHE_HOME is to
-// be ignored.
+// Sets $c to the push cache. The XDG specification says to ignore a relative XDG_CACHE_HOME.
 constexpr std::string_view kFindCache =
     "case $XDG_CACHE_HOME in /*) c=$XDG_CACHE_HOME/dtlaunch;; *) c=$HOME/.cache/dtlaunch;; esac; ";
 
@@ -82,9 +81,9 @@ void check_agent_path(const std::string& path) {
 }
 
 std::string agent_command(const std::string& path, const std::string& arguments) {
-  // try() keeps the first reason in $w: the first candidate is the one that the user has in mind.
-  // safe() comes right before exec, and exec takes $b, so that nobody can change a symbolic link
-  // between the two.
+  // try() keeps the first reason in $w, because users usually mean the first candidate. safe()
+  // comes right before exec, and exec uses $b, so nobody can change a symbolic link between the
+  // two.
   return for_any_shell(fmt::format(
       "{4}{5}{7}w=; s=; try() {{ test -x \"$1\" || shut \"$1\" || return 1; "
       "safe \"$1\" && exec \"$b\" {1}; "
@@ -117,13 +116,13 @@ std::string push_command(const std::string& path, const Bundle& bundle, const st
       "1; "
       "test \"$(\"$1/dtagent\" --version 2>/dev/null)\" = \"dtagent {} (protocol {})\"; }}; ",
       names, DTL_VERSION, kProtocol);
-  // An installed dtagent comes before the cache: it needs no transfer, and an update of it is used.
+  // An installed dtagent comes first: it needs no transfer, and the job uses updates of it.
   script += fmt::format("fits {0} && go {0}; ", folder_of(path));
   script += "p=$(command -v dtagent); p=${p%/*}; test -n \"$p\" && fits \"$p\" && go \"$p\"; ";
   script += kFindCache;
   script += fmt::format(
-      // The temporary name has the token, the process and the host. A home directory on NFS is
-      // shared by many hosts that are pushed to at the same time.
+      // The temporary name has the token, the process and the host: hosts that share a home
+      // directory on NFS may receive a push at the same time.
       "d=$c/{}; test -x \"$d/dtagent\" && safe \"$d/dtagent\" && whole \"$d\" && go \"$d\"; "
       "t=$c/.new-{}.$$.$(uname -n); echo; echo \"DTLAUNCH-PUSH want $(uname -m) $c\"; "
       "if (umask 077; mkdir -p \"$c\" && mkdir \"$t\") && head -c {} >\"$t/dtagent\" && "

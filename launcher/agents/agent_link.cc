@@ -1,5 +1,5 @@
-// A login shell may print anything before the agent and in its place. Most of this file turns what
-// came instead of a greeting into a message that says what to try.
+// A login shell may print anything before the greeting or instead of it. Most of this file turns
+// such output into a message that says what to try.
 #include "launcher/agents/agent_link.h"
 
 #include <fmt/format.h>
@@ -18,8 +18,8 @@
 namespace dtl {
 namespace {
 
-// The agent's stream ended before its Hello. The exact causes come first; the last line that the
-// shell printed is only a guess, and is added to the rest.
+// The agent's stream ended before its Hello. Known causes come first. The shell's last line is only
+// a guess and is appended.
 Error ended_early(const Host& host, const AgentStream& stream, const std::string& noise,
                   bool timed_out) {
   const std::string attempted = host.name + ": cannot start agent";
@@ -36,8 +36,8 @@ Error ended_early(const Host& host, const AgentStream& stream, const std::string
   return Error(lost ? Exit::kUnreachable : Exit::kOs, attempted, "dtagent ended: " + reason, hint);
 }
 
-// Closes a connection that did not get as far as Hello. Otherwise its writer task would wait for
-// ever, and the task group with it.
+// Closes a connection that got no Hello. Otherwise its writer task, and with it the task group,
+// would wait forever.
 class CloseUnlessKept {
  public:
   explicit CloseUnlessKept(std::shared_ptr<Connection> connection)
@@ -56,12 +56,12 @@ awaitable<void> write_queue(std::shared_ptr<Connection> connection) {
   try {
     co_await connection->run_writer();
   } catch (const Error&) {
-    // A stream that cannot be written has ended, and its reader says why.
+    // A stream that cannot be written has ended, and its reader reports why.
   }
 }
 
-// The greeting was found, but what follows it is not a frame of dtagent's: perhaps a start-up file
-// prints a line that looks like a greeting.
+// The greeting was found, but no frame of dtagent follows: perhaps a start-up file prints a line
+// that looks like a greeting.
 Error not_dtagent(const Host& host, const std::string& what) {
   return Error(Exit::kVersion, host.name + ": cannot use its dtagent",
                what +
@@ -132,7 +132,7 @@ awaitable<AgentLink> greet_agent(asio::io_context& context, TaskGroup& tasks, Ho
   link.noise = found.noise;
   link.connection = std::make_shared<Connection>(context, link.stream, found.rest);
   CloseUnlessKept closer(link.connection);
-  // The writer runs on after this function, which is why the task group of the caller owns it.
+  // The writer outlives this function, so the caller's task group owns it.
   tasks.spawn(write_queue(link.connection));
   link.connection->send(welcome);
   std::optional<Message> answer;

@@ -1,7 +1,7 @@
 #pragma once
-// From a started agent to one that has said Hello. Finds the greeting behind whatever the login
-// shell printed, compares versions and introduces the job. It does not know how the agent was
-// started; see agent_start.h. Every failure is an Error that names the host.
+// Connects a started agent up to its Hello. Finds the greeting behind whatever the login shell
+// printed, compares versions and introduces the job. It does not know how the agent was started;
+// see agent_start.h. Every failure is an Error that names the host.
 
 #include <chrono>
 #include <memory>
@@ -38,8 +38,8 @@ void check_version(const std::string& host, const Greeting& greeting);
 // How an agent's stream ended, in words: "killed by SIGKILL: out of memory".
 std::string describe_ending(const AgentStream& stream);
 
-// An agent that was found on the host and not run: others can have written it, or its folder is
-// shut (agent_command.h). nullopt when that is not why the stream ended.
+// The error for an agent that the host found but did not run: others can write it, or its folder is
+// shut (agent_command.h). nullopt if the stream ended for another reason.
 std::optional<Error> refused_agent(const Host& host, const AgentStream& stream);
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// The line "end" is what makes an answer whole. Without it, an agent that was killed halfway would
-// look like a host with fewer jobs, and the end of the stream says nothing about that.
+// The last line "end" shows that an answer is complete. The end of the stream does not: an agent
+// that was killed halfway would look like a host with fewer jobs.
 #include "launcher/agents/agent_query.h"
 
 #include <fcntl.h>
@@ -17,12 +17,12 @@
 namespace dtl {
 namespace {
 
-// A host that prints without end must not fill the memory of whoever asked.
+// A host that prints without end must not fill the asker's memory.
 constexpr std::size_t kMaxAnswerBytes = 16 << 20;
 
 using Take = std::function<bool(std::string_view)>;
 
-// Hands on what comes after the marker line. Throws Error without the host's name, which the caller
+// Passes on the bytes after the marker line. Throws Error without the host's name, which the caller
 // adds.
 awaitable<void> read_answer(AgentStream& stream, Host host, Take take) {
   std::string received;

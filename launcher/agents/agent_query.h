@@ -16,10 +16,10 @@
 
 namespace dtl {
 
-// Neither text nor error: the question was given up.
+// Without text and error: the question was given up.
 struct Answer {
   Host host;
-  std::string text;            // whole: it ends with the line "end"
+  std::string text;            // complete: it ends with the line "end"
   std::optional<Error> error;  // instead of a text
 };
 
@@ -28,16 +28,16 @@ using AgentRunner = std::function<awaitable<std::unique_ptr<AgentStream>>(
     asio::io_context&, Host, std::vector<std::string> arguments)>;
 AgentRunner runner_by(const StartOptions& options);  // as run_agent does
 
-// Asks all hosts at once; the answers are in the order of `hosts`. Each host has to answer within
-// `patience` of its login, which has a deadline of its own. Once the descriptor `give_up` is
-// readable, the call returns: hosts without an answer by then have neither a text nor an error. -1:
-// never.
+// Asks all hosts at once; the answers are in the order of `hosts`. Each host must answer within
+// `patience` of its login, which has its own deadline. When the descriptor `give_up` becomes
+// readable, the call returns, and hosts that have not answered have neither text nor error. give_up
+// -1: never.
 std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const AgentRunner& run,
                                const std::vector<std::string>& arguments,
                                std::chrono::milliseconds patience, int give_up = -1);
 
-// Asks one host for an answer that may go on for hours, such as a log. Hands it on piece by piece
-// until it ends or `take` returns false. No deadline. Throws Error.
+// Asks one host for an answer that may take hours, such as a log, and passes it on in pieces until
+// it ends or `take` returns false. No deadline. Throws Error.
 void follow_answer(const Host& host, const StartOptions& options,
                    const std::vector<std::string>& arguments,
                    std::function<bool(std::string_view)> take);

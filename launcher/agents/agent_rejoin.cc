@@ -1,6 +1,5 @@
-// One login, one offer, one answer. There is no Connection yet: the two messages of an offer go
-// over the bare stream, so that a refusal changes nothing in the Connection that waits for a new
-// stream.
+// One login, one offer, one answer. The two messages of an offer use the bare stream and not a
+// Connection, so a refusal does not change the Connection that waits for a new stream.
 #include "launcher/agents/agent_rejoin.h"
 
 #include <algorithm>
@@ -70,7 +69,7 @@ awaitable<Rejoined> rejoin_agent(asio::io_context& context, Host host, StartOpti
                                  std::string link, Resume offer,
                                  std::chrono::steady_clock::time_point deadline) {
   const auto left = deadline - std::chrono::steady_clock::now();
-  // options.deadline is for the login alone, and may end after what is left for all of it.
+  // options.deadline limits the login alone; it must not exceed the time left for the whole call.
   options.deadline =
       std::min(options.deadline, std::chrono::duration_cast<std::chrono::milliseconds>(left));
   std::vector<std::string> arguments = {"--rejoin", link};
@@ -81,7 +80,7 @@ awaitable<Rejoined> rejoin_agent(asio::io_context& context, Host host, StartOpti
     rejoined.received = co_await skip_greeting(*rejoined.stream, host.name, patience);
     co_await make_offer(rejoined, offer, patience);
   } catch (const Error& error) {
-    // Some errors from below name the host already.
+    // Some lower layers name the host already.
     throw error.attempted().starts_with(host.name) ? error : error.with_context(host.name);
   }
   co_return rejoined;

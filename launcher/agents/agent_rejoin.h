@@ -1,5 +1,5 @@
 #pragma once
-// The way back to an agent that still runs and whose connection is lost, for --reconnect. Logs in
+// Finds an agent again whose connection is lost but which still runs, for --reconnect. Logs in
 // again and runs dtagent --rejoin there, which connects to the agent's unix socket. The result is a
 // new stream for the same Connection. Every failure is an Error that names the host.
 
@@ -13,14 +13,14 @@
 namespace dtl {
 
 struct Rejoined {
-  // Says how many frames the agent has received; Connection::attach() needs that.
+  // How many frames the agent has received, for Connection::attach().
   Resumed answer;
   std::shared_ptr<AgentStream> stream;  // shared with the connection that goes on over it
-  std::string received;                 // what came after the answer
+  std::string received;                 // bytes after the answer
 };
 
-// link: names the agent's socket on the host. All of it, login included, ends by `deadline`; then
-// it throws Error(kUnreachable). The caller tries again.
+// link: names the agent's socket on the host. If login and answer take longer than `deadline`,
+// throws Error(kUnreachable). The caller tries again.
 awaitable<Rejoined> rejoin_agent(asio::io_context& context, Host host, StartOptions options,
                                  std::string link, Resume offer,
                                  std::chrono::steady_clock::time_point deadline);

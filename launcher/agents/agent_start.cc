@@ -1,5 +1,5 @@
-// Each way to start adds the host's name to its errors here, at the end of the way. Layers below
-// know one connection only, and layers above have many hosts.
+// Each way to start adds the host's name to its errors here, as its last step. Layers below know
+// only one connection; layers above have many hosts.
 #include "launcher/agents/agent_start.h"
 
 #include <fmt/format.h>
@@ -29,10 +29,9 @@
 namespace dtl {
 namespace {
 
-// The agent ended before its marker line. POSIX shells exit with 127 for a program that is not
-// there and with 126 for one that cannot be run, and agent_command() does the same. For all else
-// the last line of standard error is the best clue, and the last line of standard output the next
-// best.
+// The agent ended before its marker line. Like POSIX shells, agent_command() exits with 127 if the
+// program does not exist and with 126 if it cannot run. Otherwise the last line of standard error
+// is the best clue, then the last line of standard output.
 Error no_agent(const Host& host, const std::string& path, const std::string& noise,
                const AgentStream& stream) {
   if (const auto refusal = refused_agent(host, stream)) return *refusal;
@@ -59,8 +58,8 @@ Error no_agent(const Host& host, const std::string& path, const std::string& noi
   return Error(Exit::kOs, "cannot start agent", reason, hint);
 }
 
-// Only the marker line shows that dtagent runs: sshd accepts a command before it is started. All
-// that was read is given back, because greet_agent() reads it again.
+// Only the marker line shows that dtagent runs: sshd accepts a command before it starts it. All
+// bytes read are given back, because greet_agent() reads them again.
 awaitable<void> wait_for_marker(SshStream& stream, const Host& host, const std::string& path) {
   std::string received;
   while (!find_greeting(received)) {
@@ -85,8 +84,8 @@ Error silent(const Host& host, bool pushing) {
                login_command(host));
 }
 
-// Sends what the host lacks. From the first byte on, the deadline is no longer for the whole but
-// for each pause: how long 45 MB take depends on the link.
+// Sends what the host lacks. From the first byte on, the deadline limits each pause and no longer
+// the whole: the link decides how long 45 MB take.
 awaitable<Pushed> bring_bundle(SshStream& stream, Host host, StartOptions options, AfterPush after,
                                StreamDeadline& patience) {
   std::function<void()> progress = [&patience] { patience.postpone(kPushStall); };
@@ -107,16 +106,15 @@ awaitable<void> wait_for_agent(SshStream& stream, Host host, StartOptions option
     }
     co_await wait_for_marker(stream, host, options.agent_path);
   } catch (const Error&) {
-    // StreamDeadline closes the stream, which then fails in some other way. That the time was over
-    // is the cause.
+    // StreamDeadline closes the stream, which then fails in some other way; the deadline is the
+    // cause.
     if (!patience.passed()) throw;
     throw silent(host, options.bundle != nullptr);
   }
 }
 
-// Each try has options.deadline anew. With options.late, a host that is not there yet is tried
-// until LateHosts gives up. The error leaves the handler before the wait: C++ allows no co_await in
-// one.
+// Each try has options.deadline anew. With options.late, retries an absent host until LateHosts
+// gives up. The wait is outside the handler, because C++ does not allow co_await in one.
 awaitable<std::shared_ptr<SshSession>> open_session(asio::io_context& context, Host host,
                                                     StartOptions options) {
   std::optional<LateHosts::Wait> wait;
@@ -138,7 +136,7 @@ awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context
                                                        StartOptions options) {
   std::string command = start_command(options, AfterPush::kServe);
   auto session = co_await open_session(context, host, options);
-  // The deadline of the try that succeeded. A late host would have used up one that was set before.
+  // The deadline of the try that succeeded; an earlier one would have expired for a late host.
   const auto deadline = session->deadline();
   auto stream = co_await run_over_ssh(session, std::move(command));
   StreamDeadline patience(context, *stream, deadline);
@@ -148,8 +146,8 @@ awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context
   co_return stream;
 }
 
-// --unsignalled: a scheduler's signals reach every process that it has started. What they mean is
-// for dtlaunch to say, so the agent leaves them to it. --input: our standard input is passed as a
+// --unsignalled: a scheduler signals every process that it has started, but only dtlaunch decides
+// what these signals mean, so the agent ignores them. --input: passes our standard input as a
 // descriptor.
 std::vector<std::string> local_agent_command(const StartOptions& options) {
   std::vector<std::string> command{options.agent_path, "--serve", "--child"};
@@ -200,8 +198,7 @@ awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& contex
 awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Host host,
                                                   StartOptions options,
                                                   std::vector<std::string> arguments) {
-  // The same order as for jobs: what asks about a job must come to the node in the same way as the
-  // job.
+  // The same order as for jobs: a question about a job must reach its node the same way as the job.
   if (options.step && options.step->takes(host)) {
     co_return options.step->run(context, host, arguments);
   }
@@ -230,7 +227,7 @@ awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions opt
     StreamDeadline patience(context, *stream, session->deadline());
     const Pushed pushed =
         co_await bring_bundle(*stream, host, options, AfterPush::kSayWhere, patience);
-    // push_bundle() returns without a folder when the stream ends before the host has asked for
+    // push_bundle() returns without a folder if the stream ends before the host has asked for
     // anything.
     if (patience.passed()) throw silent(host, true);
     if (pushed.folder.empty()) throw no_agent(host, options.agent_path, {}, *stream);

@@ -19,10 +19,10 @@ struct Bundle {
   std::vector<BundleFile> files;  // the first is dtagent
 };
 
-// What bringing it to a host came to.
+// The result of a push to one host.
 struct Pushed {
-  std::size_t sent_bytes = 0;  // 0: the programs were there
-  std::string folder;          // where they are; known only when nothing was started from there
+  std::size_t sent_bytes = 0;  // 0: the host had the programs
+  std::string folder;          // where they are; set only if nothing was started there
 };
 
 // Reads dtagent and dtguard, and dttrain if `with_trainer`. Throws Error(kConfig) when one is

@@ -1,6 +1,6 @@
-// A carrier hands on standard input and output as ssh does, so that a local child is the whole
-// stream. What is added here is an end for a carrier that never gets to the host, and the bytes
-// that were read ahead.
+// A carrier forwards standard input and output as ssh does, so a local child is the whole stream.
+// This file adds a deadline for a carrier that never reaches the host, and a buffer for bytes that
+// were read ahead.
 #include "launcher/agents/carried_agent.h"
 
 #include <fmt/format.h>
@@ -41,8 +41,8 @@ class CarriedStream final : public AgentStream {
 
   // Gives bytes back: the next read() returns them.
   void unread(std::string bytes) { received_ = std::move(bytes); }
-  // Once it carries an agent, the carrier ends with that agent. Before, nobody else would end it:
-  // it may wait for a host that never answers.
+  // A carrier ends with its agent. Before there is an agent, nobody else would end the carrier,
+  // which may wait for a host that never answers.
   void give_up() {
     process_.signal(SIGTERM);
     close();
@@ -70,8 +70,8 @@ void check_plain(const Host& host, const std::string& carrier) {
                      "-launcher ssh where the scheduler allows that");
 }
 
-// Some carriers give the command to a shell on the host, and some run it directly. Every word is
-// plain, so that both do the same.
+// Some carriers run the command through a shell on the host, others directly. Every word is plain,
+// so both do the same.
 std::vector<std::string> carried_command(const Host& host, const StartOptions& options,
                                          const std::vector<std::string>& arguments) {
   check_agent_path(options.agent_path);
@@ -88,8 +88,8 @@ std::unique_ptr<CarriedStream> carry(asio::io_context& context, const Host& host
                                      const StartOptions& options,
                                      const std::vector<std::string>& arguments) {
   Child child = spawn_child(carried_command(host, options, arguments), ChildErrors::kPiped);
-  // Taken before the stream owns the child, which may reap it: a number alone could then name
-  // another process.
+  // Taken before the stream owns and may reap the child: afterwards the pid could belong to another
+  // process.
   ProcessHandle process(child.pid);
   return std::make_unique<CarriedStream>(make_local_stream(context, std::move(child)),
                                          std::move(process));
@@ -125,7 +125,7 @@ awaitable<void> wait_for_carried(asio::io_context& context, CarriedStream& strea
     }
   } catch (const Error&) {
     if (!patience.passed()) throw;
-    // The deadline has closed the stream, and what failed after that is not the cause.
+    // The deadline has closed the stream; later failures are not the cause.
     throw no_carried_agent(host, options, received, stream, true);
   }
   stream.unread(std::move(received));

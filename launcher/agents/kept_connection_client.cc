@@ -1,4 +1,4 @@
-// Every wait is short: a holder that hangs must not make a start slower than one without a holder.
+// Every wait is short, so a hanging holder does not make a start slower than one without a holder.
 #include "launcher/agents/kept_connection_client.h"
 
 #include <poll.h>
@@ -18,8 +18,7 @@ namespace {
 constexpr auto kHolderPatience = 200ms;  // it answers before it does anything
 
 Fd connect_holder(const std::string& job) {
-  // `dtlaunch up` may have run in another environment: without XDG_RUNTIME_DIR the folder is
-  // another.
+  // `dtlaunch up` may have run in another environment: without XDG_RUNTIME_DIR its folder differs.
   for (const std::string& folder : runtime_folders()) {
     Fd socket = connect_unix(folder + "/" + holder_socket(job));
     if (socket.valid()) return socket;
@@ -27,8 +26,8 @@ Fd connect_holder(const std::string& job) {
   return Fd();
 }
 
-// Reads the holder's first line and leaves what came after it in `rest`. False for any other answer
-// than yes, and for none in time.
+// Reads the holder's first line and leaves the bytes after it in `rest`. False for any answer but
+// yes, and for no answer in time.
 awaitable<bool> is_yes(asio::io_context& context, ByteStream& stream, std::string* rest) {
   const StreamDeadline deadline(context, stream, kHolderPatience);
   std::string received;
@@ -51,7 +50,7 @@ awaitable<std::unique_ptr<AgentStream>> start_kept_agent(asio::io_context& conte
   if (!socket.valid()) co_return nullptr;
   ProcessHandle holder = peer_process(socket.get());
   auto stream = std::make_unique<SocketStream>(context, std::move(socket));
-  // If the holder dies, the message then says so, and does not blame the host.
+  // If the holder dies, the message then blames it and not the host.
   stream->is_handed_on_by(std::move(holder));
   KeepRequest request;
   request.host = std::move(host);
@@ -72,7 +71,7 @@ awaitable<std::unique_ptr<AgentStream>> start_kept_agent(asio::io_context& conte
 }
 
 std::string ask_holder(const KeepRequest& request, const std::string& job) {
-  // Between two pieces of the answer. The holder closes the socket after the last one.
+  // Between two pieces of the answer. The holder closes the socket after the last piece.
   constexpr int kPatienceMs = 2000;
   const Fd socket = connect_holder(job);
   if (!socket.valid()) return {};

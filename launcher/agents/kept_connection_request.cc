@@ -1,5 +1,5 @@
-// The words are separated by single blanks. None of them can hold one: names of hosts and users
-// come from a hostfile's words, and check_agent_path() refuses such a path.
+// Single blanks separate the words. No word contains one: host and user names are words of a
+// hostfile, and check_agent_path() refuses paths with blanks.
 #include "launcher/agents/kept_connection_request.h"
 
 #include <string>
@@ -35,7 +35,7 @@ std::optional<KeepRequest> parse_keep_request(const std::string& line) {
     request.what = KeepRequest::What::kDown;
     return request;
   }
-  // After "down", which is understood from any version.
+  // After "down", which any version understands.
   if (words[1] != version_word()) return std::nullopt;
   if (words[2] == "hosts" && words.size() == 3) {
     request.what = KeepRequest::What::kHosts;

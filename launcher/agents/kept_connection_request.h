@@ -1,7 +1,7 @@
 #pragma once
-// What a launcher asks of the connections that `dtlaunch up` keeps: one line to the holder's
-// socket, and one line back. Both ends must be dtlaunch of the same version; otherwise the answer
-// is no. The client is kept_connection_client.h, the holder launcher/keep. Pure.
+// A launcher's request to the holder of `dtlaunch up`: one line to the holder's socket, and one
+// line back. Both ends must be dtlaunch of the same version; otherwise the holder says no. The
+// client is kept_connection_client.h, the holder launcher/keep. Pure.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 namespace dtl {
 
 struct KeepRequest {
-  // kAgent: an agent for a job. kDown: the holder is to end. kHosts: which hosts it keeps.
+  // kAgent: an agent for a job. kDown: the holder must end. kHosts: which hosts it keeps.
   enum class What { kAgent, kDown, kHosts };
   What what = What::kAgent;
   Host host;               // kAgent: name, user and port count
@@ -20,11 +20,10 @@ struct KeepRequest {
 
 // "DTLAUNCH-UP 0.1.0/2 agent node1 22 alice /opt/bin/dtagent\n"
 std::string to_line(const KeepRequest& request);
-// line: without its line end. nullopt when it is not a request, or one of another version.
+// line: without its newline. nullopt if it is not a request, or one of another version.
 std::optional<KeepRequest> parse_keep_request(const std::string& line);
 
-// The same host as far as ssh is concerned. Slots and other words of a hostfile's line do not
-// matter.
+// Whether ssh treats both as the same host. Ignores slots and other words of a hostfile's line.
 bool same_login(const Host& a, const Host& b);
 
 constexpr const char* kKeepYes = "ok\n";

@@ -1,5 +1,5 @@
-// One failure that time cannot mend ends the wait for all hosts: the job cannot start any more, and
-// the user should hear of it now and not after the patience of 300 s.
+// One permanent failure ends the wait for all hosts: the job cannot start any more, and the user
+// must hear of it now, not after the patience of 300 s.
 #include "launcher/agents/late_hosts.h"
 
 #include <fmt/format.h>
@@ -18,14 +18,14 @@
 namespace dtl {
 namespace {
 
-// Whether another try may find the host there. A host that has answered, and refused the key for
-// example, will refuse it again.
+// Whether a retry may find the host. A host that answered and refused the key, for example, will
+// refuse it again.
 bool is_absent(const Error& failure) {
   return failure.status() == Exit::kUnreachable || failure.status() == Exit::kTryAgain;
 }
 
-// Doubled up to a second, since a job begins this long after its last pod at most. The random half
-// spreads many hosts, which otherwise would ask the name server in the same moment.
+// Doubles up to a second, because a job begins at most this long after its last pod. The random
+// half spreads the hosts' queries to the name server.
 std::chrono::milliseconds back_off(int tries) {
   RandomNumbers numbers;
   const auto most = std::min<std::chrono::milliseconds>(kFirstHostPause * (1 << std::min(tries, 8)),
@@ -38,8 +38,7 @@ std::chrono::milliseconds back_off(int tries) {
 
 LateHosts::Wait::Wait(LateHosts& all, std::string host)
     : all_(all), host_(std::move(host)), began_(Clock::now()) {
-  // A restart starts its hosts anew with the same LateHosts: what was given up then does not count
-  // now.
+  // A restart uses the same LateHosts for its hosts: forget what was given up before.
   if (all_.tried_++ > 0) return;
   all_.given_up_ = false;
   all_.began_ = began_;
@@ -73,13 +72,13 @@ std::chrono::milliseconds LateHosts::Wait::after(const Error& failure) {
 void LateHosts::say_who_is_late(Clock::time_point now) {
   if (now < next_line_) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - began_);
-  // From the beginning and not from now, so that the lines come at 10, 20, 30 s.
+  // Counts from the beginning, so that the lines come at 10, 20, 30 s.
   next_line_ = began_ +
                std::chrono::floor<std::chrono::seconds>(seconds / kLateHostLine * kLateHostLine) +
                kLateHostLine;
   std::vector<std::string> names;
   for (const auto& [host, why] : late_) names.push_back(host);
-  // The reason of one host is enough: mostly all have the same.
+  // One host's reason is enough: usually all have the same.
   log_notice(fmt::format("waiting for {} since {} s: {} ({})",
                          plural(static_cast<std::int64_t>(names.size()), "host"), seconds.count(),
                          first_names(names), late_.begin()->second));

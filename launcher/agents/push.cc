@@ -1,5 +1,5 @@
-// One loop reads answers and sends files. The host decides what it needs: nothing when a version
-// that fits is there, dtagent alone first, and the rest once that one runs.
+// One loop reads answers and sends files. The host asks for what it needs: nothing if it has
+// suitable programs, else dtagent alone, and the rest once that dtagent runs.
 #include "launcher/agents/push.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kPieceBytes = 256 << 10;  // a slow host shows that it moves this often
+constexpr std::size_t kPieceBytes = 256 << 10;  // a slow host makes progress this often
 
 std::string own_architecture() {
   utsname names{};
@@ -50,7 +50,7 @@ class Push {
           accept(answer->rest);
           co_await send(bundle_->files[0].bytes);
         }
-        // The dtagent that was sent first has asked for these, and checks them as they come.
+        // The pushed dtagent has asked for these files, and checks them as they arrive.
         for (std::size_t i = 1; answer->word == "send" && i < bundle_->files.size(); ++i) {
           co_await send(bundle_->files[i].bytes);
         }
@@ -58,7 +58,7 @@ class Push {
       if (after_ == AfterPush::kServe && find_greeting(received_)) break;
       const std::string bytes = co_await stream_.read();
       if (bytes.empty() && !cache_.empty()) throw failure();
-      if (bytes.empty()) break;  // nothing was asked for: the caller knows how to tell why
+      if (bytes.empty()) break;  // nothing was asked for: the caller reports why
       received_ += bytes;
       // A greeting has its own limit, kMaxShellNoiseBytes. Twice that leaves room for the push's
       // answers.
@@ -87,8 +87,8 @@ class Push {
                  "start-up files that print nothing when the shell is not interactive");
   }
 
-  // A far end that has given up closes its input. It says why on standard error, and run() reads to
-  // the end of that; a write error would only hide the reason.
+  // A host that has given up closes its input. It says why on standard error, which run() reads to
+  // the end; a write error would only hide the reason.
   awaitable<void> send(const std::string& bytes) {
     for (std::size_t at = 0; at < bytes.size() && !refused_; at += kPieceBytes) {
       try {
@@ -103,12 +103,12 @@ class Push {
   }
 
   // The reason is at the end of "head: error writing 'standard output': No space left on device".
-  // If dtagent itself has failed, its own line is better: it has the path in it.
+  // If dtagent itself failed, its line is better, because it has the path.
   Error failure() const {
     const std::vector<std::string> lines = split(trim(stream_.standard_error()), '\n');
     std::string reason(trim(lines.back()));
     for (const std::string& line : lines) {
-      if (line.starts_with("dtagent: ")) reason = line;  // it comes before what sh says about it
+      if (line.starts_with("dtagent: ")) reason = line;  // dtagent's line comes before the shell's
     }
     if (reason.empty()) reason = stream_.ending();
     reason = reason.substr(0, reason.find(". Try: "));
@@ -118,7 +118,7 @@ class Push {
                  command_on(host_, look_at(reason)));
   }
 
-  // The command that shows the cause, or mends it.
+  // The command that shows or fixes the cause.
   std::string look_at(const std::string& reason) const {
     constexpr std::string_view kOpen = " may write ";
     const bool full =
@@ -134,8 +134,8 @@ class Push {
   AfterPush after_;
   std::function<void()> progress_;
   std::string received_;
-  std::string cache_;     // once it has asked for files
-  bool refused_ = false;  // it takes no more
+  std::string cache_;     // set when the host has asked for files
+  bool refused_ = false;  // the host takes no more
   Pushed pushed_;
 };
 

@@ -1,7 +1,6 @@
 #pragma once
-// Programs brought to hosts over the connection that starts them: the launcher's half of a push.
-// The other half is push_command() and agent/entrance/receive_push.h. Nothing needs to be installed
-// on such a host.
+// Pushes programs to hosts over the connection that starts them: the launcher's half. The host's
+// half is push_command() and agent/entrance/receive_push.h. Such a host needs nothing installed.
 
 #include <functional>
 #include <memory>
@@ -15,21 +14,20 @@
 
 namespace dtl {
 
-// For a stream that runs push_command(): sends what it asks for. Returns when the agent has greeted
-// or has said where it is; all that was read of a greeting is given back to the stream. Calls
-// `progress` whenever bytes have moved. Throws Error(kConfig) for another architecture and
-// Error(kCannotWrite), with path and reason, when the host cannot keep the files.
+// Sends what a stream that runs push_command() asks for. Returns when the agent has greeted or has
+// said where it is; the bytes of a greeting are given back to the stream. Calls `progress` whenever
+// bytes have moved. Throws Error(kConfig) for another architecture and Error(kCannotWrite), with
+// path and reason, if the host cannot keep the files.
 awaitable<Pushed> push_bundle(SshStream& stream, Host host, std::shared_ptr<const Bundle> bundle,
                               AfterPush after, std::function<void()> progress);
 
 std::string new_push_token();
 
-// What the far side has said after kPushMarker: "want", "x86_64 /root/.cache/dtlaunch".
+// The host's answer after kPushMarker: "want", "x86_64 /root/.cache/dtlaunch".
 struct PushAnswer {
   std::string word, rest;
 };
-// The first whole answer in `received`, which is removed from it with all that came before.
-// nullopt: none yet.
+// Removes the first complete answer and everything before it from `received`. nullopt: none yet.
 std::optional<PushAnswer> take_push_answer(std::string& received);
 
 }  // namespace dtl

@@ -1,4 +1,4 @@
-// A step's stream is one of the room's, with the starter's words as its standard error.
+// Wraps a stream of the room; its standard error is the starter's.
 #include "launcher/step/agent_step.h"
 
 #include <fmt/format.h>
@@ -24,13 +24,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kTellPatience = 5s;      // for nodes to take the job's status
-constexpr auto kEndPatience = 2s;       // for starters to end after them; usually tens of ms
-constexpr auto kStarterMoment = 300ms;  // from a node's end to its starter's words about it
+constexpr auto kTellPatience = 5s;      // for nodes to receive the job's status
+constexpr auto kEndPatience = 2s;       // for starters to end after their nodes; usually tens of ms
+constexpr auto kStarterMoment = 300ms;  // from a node's end to its starter's message about it
 constexpr auto kLook = 10ms;
 
-// When a connection is lost, the reason is often that the starter has ended. Its words come by
-// another way, a little later.
+// A lost connection often means that the starter has ended. The starter's messages arrive
+// separately, a little later.
 class StepStream final : public AgentStream {
  public:
   StepStream(asio::io_context& context, std::unique_ptr<AgentStream> stream,
@@ -60,9 +60,8 @@ class StepStream final : public AgentStream {
   void unread(std::string bytes) { received_ = std::move(bytes); }
 
  private:
-  // Waits a moment for the starter's end, which may be why the connection is lost. A starter that
-  // has ended first is the cause, and its words say why; a node alone that is lost is told as such
-  // after a moment.
+  // Waits a moment for the starter to end, since that may be why the connection is lost; its
+  // messages then give the cause. Otherwise the node alone is lost, and is reported as such.
   awaitable<void> hear_starter() {
     const auto until = std::chrono::steady_clock::now() + kStarterMoment;
     while (watch_->ending(place_).empty() && std::chrono::steady_clock::now() < until) {
@@ -80,7 +79,7 @@ class StepStream final : public AgentStream {
   bool closed_ = false;
 };
 
-// late: the step's patience is over; else the stream has ended.
+// late: the step's patience is over; otherwise the stream has ended.
 Error no_agent(const StepStarter& starter, const Host& host, const AgentStream& stream, bool late) {
   const std::string ending = stream.ending();
   std::string reason = late ? fmt::format("{} has not brought it there in time", starter.program())
@@ -94,7 +93,7 @@ Error no_agent(const StepStarter& starter, const Host& host, const AgentStream& 
 
 awaitable<void> wait_for_greeting(asio::io_context& context, const StepStarter& starter,
                                   StepStream& stream, Host host, std::chrono::seconds wait) {
-  // From now on, not from the begin of the step: a node that was lost may be wanted again later.
+  // Counts from now, not from the step's beginning: a lost node may be used again later.
   const StreamDeadline patience(context, stream, wait);
   std::string received;
   while (!find_greeting(received)) {
@@ -102,11 +101,11 @@ awaitable<void> wait_for_greeting(asio::io_context& context, const StepStarter& 
     if (bytes.empty()) throw no_agent(starter, host, stream, patience.passed());
     received += bytes;
   }
-  // Whoever reads next parses the greeting.
+  // The next reader parses the greeting.
   stream.unread(std::move(received));
 }
 
-// For the line about a wait: the nodes whose places are empty.
+// The nodes that have not arrived, for a line about the wait.
 std::string missing_in(const JoinRoom& room, const std::vector<std::string>& nodes) {
   std::vector<std::string> names;
   const std::vector<std::string> present = room.present();
@@ -124,7 +123,7 @@ std::vector<Child> spawn_all(const StarterCommands& made) {
       starters.push_back(spawn_child(command, ChildErrors::kPiped, made.environment));
     }
   } catch (const Error&) {
-    // All or none: the caller gets no step, and nobody else would end these.
+    // All starters or none: without a step, nobody else would kill these.
     for (const Child& started : starters) ::kill(started.pid, SIGKILL);
     throw;
   }
@@ -175,7 +174,7 @@ bool AgentStep::takes(const Host& host) const {
 
 void AgentStep::begin() {
   const std::lock_guard lock(mutex_);
-  // Many agents are asked for at once; the first one begins the step for all.
+  // Many agents are asked for at once; the first call starts the step for all.
   if (room_) return;
   std::vector<std::string> nodes;
   for (const Host& node : options_.nodes) nodes.push_back(node.name);
@@ -192,16 +191,16 @@ void AgentStep::begin() {
     if (told_to_end) {
       told_to_end();
     } else {
-      // The job's own handler ends it in order, as if somebody had typed it.
+      // The job's own handler ends it in order, as for SIGTERM from a user.
       ::kill(::getpid(), SIGTERM);
     }
   };
   room.complete = [starter = starter_.get()] { starter->all_have_come(); };  // which outlives it
-  // The room listens before the starter runs, which is told its port.
+  // The room listens first, because the starter's command has its port.
   auto opened = std::make_shared<JoinRoom>(std::move(room));
   const StarterCommands made = starter_->commands(nodes, opened->port(), token);
   std::vector<Child> starters = spawn_all(made);
-  // Only now: where a starter cannot be spawned, the next call begins anew.
+  // Assigned last: if a starter cannot be spawned, the next call starts afresh.
   room_ = std::move(opened);
   watch_ = std::make_shared<StarterWatch>(
       starter_->program(), std::move(starters),
@@ -254,8 +253,8 @@ void AgentStep::finish(int status) {
   const std::lock_guard lock(mutex_);
   if (!room_) return;
   room_->finish(status, kTellPatience);
-  // Nodes that have gone without a word, or never came, are the scheduler's to end.
-  // Starters usually end by themselves once their nodes have.
+  // Starters usually end once their nodes have. Their scheduler ends nodes that are lost or never
+  // arrived.
   for (const int signal : {0, SIGTERM, SIGKILL}) {
     if (signal != 0) watch_->signal(signal);
     if (watch_->wait_for_end(kEndPatience)) break;

@@ -1,5 +1,4 @@
-// One poll(2) over the stop event, and for each starter its pidfd, its standard error and its
-// output.
+// One poll(2) waits for the stop event and for each starter's pidfd, standard error and output.
 #include "launcher/step/starter_watch.h"
 
 #include <fmt/format.h>
@@ -36,14 +35,14 @@ StarterWatch::StarterWatch(std::string program, std::vector<Child> starters, End
       running_(starters.size()) {
   if (!stop_.valid()) throw system_error("cannot make an eventfd");
   for (Child& child : starters) {
-    // A read must not block the thread, even where poll() reports a descriptor that has nothing.
+    // Reads must not block the thread, even if poll() reports a descriptor that has no data.
     set_nonblocking(child.standard_error.get());
     set_nonblocking(child.socket.get());
     starters_.emplace_back().child = std::move(child);
   }
   sigset_t all, before;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // a signal is for the threads that know of it
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // other threads handle signals
   thread_ = std::thread([this] { watch(); });
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -55,7 +54,7 @@ StarterWatch::~StarterWatch() {
 }
 
 const StarterWatch::Starter& StarterWatch::of_place(std::size_t place) const {
-  // One starter of all nodes answers for every place.
+  // A single starter serves all places.
   return starters_.size() == 1 ? starters_[0] : starters_[place];
 }
 
@@ -90,7 +89,7 @@ std::string StarterWatch::last_said() const {
 void StarterWatch::watch() {
   const Clock::time_point began = Clock::now();
   Clock::time_point next_line = began + kProgress;
-  // Until all nodes have come once; nodes that are lost later are the room's to tell of.
+  // Until all nodes have arrived once; the room reports nodes that are lost later.
   bool waits = true;
   while (!stopping_) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_line - Clock::now());
@@ -110,8 +109,8 @@ void StarterWatch::watch() {
 void StarterWatch::poll_once(int timeout_ms) {
   std::vector<pollfd> each = {{stop_.get(), POLLIN, 0}};
   for (const Starter& starter : starters_) {
-    // poll() ignores a negative descriptor, so the places in `each` stay the same.
-    const bool runs = starter.ending.empty();  // written by this thread alone
+    // poll() ignores a negative descriptor, so the indexes in `each` stay the same.
+    const bool runs = starter.ending.empty();  // only this thread writes it
     each.push_back({runs ? starter.child.process.get() : -1, POLLIN, 0});
     each.push_back({runs && starter.talks ? starter.child.standard_error.get() : -1, POLLIN, 0});
     each.push_back({runs && starter.prints ? starter.child.socket.get() : -1, POLLIN, 0});
@@ -121,7 +120,7 @@ void StarterWatch::poll_once(int timeout_ms) {
   for (std::size_t at = 0; at < starters_.size() && !stopping_; ++at) {
     Starter& starter = starters_[at];
     const pollfd *process = &each[1 + 3 * at], *error = process + 1, *output = process + 2;
-    // Words before the end, which would otherwise be told without its reason.
+    // Output first, because it has the reason for the end.
     if (error->revents != 0) starter.talks = read_words(starter, error->fd);
     if (output->revents != 0) starter.prints = read_words(starter, output->fd);
     if (process->revents != 0) note_end(at);
@@ -130,24 +129,24 @@ void StarterWatch::poll_once(int timeout_ms) {
 
 void StarterWatch::note_end(std::size_t at) {
   Starter& starter = starters_[at];
-  // What it said last may still be in the pipes.
+  // The last output may still be in the pipes.
   for (const int fd : {starter.child.standard_error.get(), starter.child.socket.get()}) {
     for (pollfd more{fd, POLLIN, 0}; ::poll(&more, 1, 0) > 0 && read_words(starter, fd);) {
     }
   }
   std::string how;
   {
-    const std::lock_guard lock(mutex_);  // nobody signals it meanwhile
+    const std::lock_guard lock(mutex_);  // so that nobody signals it meanwhile
     how = fmt::format("{} ended: {}", program_, starter.child.ending());
     starter.ending = how;
     --running_;
     gone_.notify_all();
   }
-  // Without the lock: whoever hears of it asks for ending() and words().
+  // Without the lock: the callback calls ending() and words().
   ended_(how, starters_.size() == 1 ? std::nullopt : std::optional(at));
 }
 
-// False: nothing more will come.
+// False: there will be no more output.
 bool StarterWatch::read_words(Starter& starter, int fd) {
   std::array<char, 4096> bytes{};
   const ssize_t count = ::read(fd, bytes.data(), bytes.size());
@@ -161,7 +160,7 @@ bool StarterWatch::read_words(Starter& starter, int fd) {
   starter.line += text;
   std::string& line = starter.line;
   for (std::size_t end = line.find('\n'); end != line.npos; end = line.find('\n')) {
-    // A starter writes what it likes, control characters too.
+    // A starter may print anything, including control characters.
     log_verbose(printable(line.substr(0, end)));
     line.erase(0, end + 1);
   }

@@ -1,7 +1,7 @@
 #pragma once
-// StarterWatch: watches the processes that bring a dtlaunch to the nodes of a step, one for all of
-// them or one for each: what they say and how they end. It tells the user whom a step waits for. It
-// has a thread of its own; all functions may be called from any thread.
+// StarterWatch: watches a step's starters, the processes that run a dtlaunch on its nodes: one for
+// all nodes or one for each. Collects their output and how they end, and tells the user which nodes
+// a step waits for. Has its own thread; any thread may call the functions.
 
 #include <chrono>
 #include <condition_variable>
@@ -19,34 +19,33 @@ namespace dtl {
 
 class StarterWatch {
  public:
-  // Whose place is absent where one has started all.
+  // place: absent if one starter serves all nodes.
   using Ended = std::function<void(const std::string& how, std::optional<std::size_t> place)>;
 
-  // ended: on the thread, when one has ended, with how. missing: which nodes have not come yet, as
-  // a line about a wait names them; empty: all are there.
+  // ended: called on the thread when a starter has ended. missing: names the nodes that have not
+  // arrived, for a line about the wait; empty: all have.
   StarterWatch(std::string program, std::vector<Child> starters, Ended ended,
                std::function<std::string()> missing);
-  ~StarterWatch();  // does not end them
+  ~StarterWatch();  // does not end the starters
   StarterWatch(const StarterWatch&) = delete;
   StarterWatch& operator=(const StarterWatch&) = delete;
 
-  // How what has started the node of that place ended: "srun ended: exit status 1"; empty while it
-  // runs.
+  // How the starter of that place ended: "srun ended: exit status 1"; empty while it runs.
   std::string ending(std::size_t place) const;
-  std::string words(std::size_t place) const;             // the last that it has said
-  bool wait_for_end(std::chrono::milliseconds patience);  // of all; false: some still run
-  void signal(int number);                                // to all
+  std::string words(std::size_t place) const;             // its last output
+  bool wait_for_end(std::chrono::milliseconds patience);  // of all starters; false: some still run
+  void signal(int number);                                // to all starters
 
  private:
   struct Starter {
     Child child;
-    bool talks = true, prints = true;  // on standard error, on standard output
-    std::string line;                  // that has not ended yet
+    bool talks = true, prints = true;  // has standard error, standard output open
+    std::string line;                  // the unfinished line
     StderrTail tail;
     std::string ending;
   };
 
-  // The lock is held by the caller.
+  // The caller holds the lock.
   const Starter& of_place(std::size_t place) const;
   void watch();
   void poll_once(int timeout_ms);
@@ -59,8 +58,8 @@ class StarterWatch {
   const Ended ended_;
   const std::function<std::string()> missing_;
   Fd stop_;                   // an eventfd
-  bool stopping_ = false;     // the thread's own
-  mutable std::mutex mutex_;  // of `tail`, `ending` and the end of each, and of
+  bool stopping_ = false;     // used by the thread alone
+  mutable std::mutex mutex_;  // guards `tail`, `ending`, each child's end, and:
   std::size_t running_;
   std::condition_variable gone_;
   std::thread thread_;
