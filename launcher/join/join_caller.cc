@@ -1,6 +1,5 @@
-// One coroutine lives through rooms, one after the other: come in, serve, end the agent. An agent
-// is a child of this process, so that it stays in the cgroup and on the CPUs that the scheduler
-// gave.
+// One coroutine serves one room after another: join, serve, end the agent. An agent is a child of
+// this process, so it stays in the cgroup and on the CPUs that the scheduler assigned.
 #include "launcher/join/join_caller.h"
 
 #include <fmt/format.h>
@@ -31,24 +30,24 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kFirstBackOff = 100ms;    // between two tries; doubled each time, up to
-constexpr auto kLongestBackOff = 500ms;  // so that a name which has come is used within a second
-// The next try starts anew, from the name: it may have another address by then. One whose first
-// packet was lost would send it again after a second.
+constexpr auto kFirstBackOff = 100ms;    // between two tries; doubles each time, up to
+constexpr auto kLongestBackOff = 500ms;  // so that a new name is used within a second
+// The next try resolves the name again, since its address may change. A lost first packet is sent
+// again after a second.
 constexpr auto kConnectPatience = 1s;
-constexpr auto kAgentAtOnce = 2s;  // for it to be asked for; one that hears of nobody leaves later
-constexpr auto kStoppedLook = 1s;  // between two looks at a keeper
-constexpr auto kProgress = 10s;    // between two lines about a wait
-constexpr auto kAnswerPatience = 5s;  // the room's, once there is a connection
-// Schedulers start the job again after this status, as they do when they lose a node.
+constexpr auto kAgentAtOnce = 2s;     // for the room to ask for it; later it ends by itself
+constexpr auto kStoppedLook = 1s;     // between two looks at a keeper
+constexpr auto kProgress = 10s;       // between two lines about a wait
+constexpr auto kAnswerPatience = 5s;  // for the room's answer on an open connection
+// Schedulers restart the job after this status, as after the loss of a node.
 constexpr int kRoomLost = 128 + SIGKILL;
 
-// Not now, and why.
+// The node cannot join now; why.
 struct NotYet {
   std::string why;
 };
 
-// An agent's life on this node. Its own stream ends before its process does.
+// An agent on this node. Its stream ends before its process does.
 struct LocalAgent {
   LocalAgent(asio::io_context& context, Child spawned)
       : child(std::move(spawned)), process(context, child.process.get()) {
@@ -68,8 +67,8 @@ class Caller {
  public:
   explicit Caller(JoinCall call)
       : call_(std::move(call)), tasks_(context_), signals_(context_), pause_(context_) {
-    // These are meant for ranks, or for the first node, which gets them as well. Their default
-    // would end this process.
+    // These are for ranks or for the first node, which gets them too. By default they would end
+    // this process.
     for (const int signal : {SIGUSR1, SIGUSR2}) std::signal(signal, SIG_IGN);
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
       if (std::signal(signal, SIG_DFL) == SIG_IGN) {
@@ -115,11 +114,10 @@ class Caller {
       tasks_.spawn(watch_room(room_));
       const bool told = co_await serve();
       room_->close();
-      // Without its room the agent ends its ranks; nothing of the job is left when this process
-      // ends.
+      // An agent without a room ends its ranks; nothing of the job is left when this process ends.
       co_await end(agent_);
       if (told) co_return;
-      // Schedulers start a node again after 128 and more.
+      // Schedulers restart a node after a status of 128 or more.
       status_ = signals_seen_ == 0 ? kRoomLost : 128 + last_signal_;
       if (signals_seen_ > 0) co_return;
       const std::string lost = fmt::format(
@@ -138,13 +136,13 @@ class Caller {
 
   static awaitable<void> write(std::shared_ptr<JoinChannel> room) { co_await room->run_writer(); }
 
-  // Not while an agent runs: the agent has a lease of its own, and knows when its launcher is about
-  // to be stopped (^Z).
+  // Does not run while an agent runs: the agent has its own lease, and knows when its launcher is
+  // about to be stopped (^Z).
   awaitable<void> watch_room(std::shared_ptr<JoinChannel> room) {
     co_await room->run_heartbeats([this] { return agent_ != nullptr; });
   }
 
-  // ---- until it belongs to the job
+  // ---- until it joins the job
 
   awaitable<void> come_in() {
     const Clock::time_point began = Clock::now(), end = began + call_.patience;
@@ -155,12 +153,12 @@ class Caller {
       NotYet tried = co_await try_once(end);
       if (room_ || signals_seen_ > 0) break;
       const Clock::time_point now = Clock::now();
-      // A try that the end has cut short failed for lack of time. The one before it knows more.
+      // The deadline cut this try short; the error of the try before it says more.
       if (now < end || not_yet.why.empty()) not_yet = std::move(tried);
       if (now >= end) {
         const Error error = too_late(not_yet.why);
-        // The first time it is a fault of the user's set-up. Later it is the loss of a room, which
-        // has a status of its own.
+        // The first time the user's set-up is wrong. Later the room is lost, which has its own
+        // status.
         if (!has_belonged()) throw error;
         log_error(error.what());
         co_return;  // with the status of a lost room
@@ -196,8 +194,8 @@ class Caller {
                                          std::min(end, Clock::now() + kConnectPatience));
       not_yet = co_await introduce(std::move(socket));
     } catch (const Error& error) {
-      // A name that will resolve, a port that will be open, a room that had no time: once more.
-      // kAuth later on: another process may have got the address that the first node had.
+      // Retry if the name may resolve, the port open or the room have time later. Also kAuth after
+      // the first time: the first node's address may belong to another process now.
       const bool for_now = error.status() == Exit::kUnreachable ||
                            error.status() == Exit::kTryAgain || error.status() == Exit::kIo ||
                            (error.status() == Exit::kAuth && has_belonged());
@@ -221,7 +219,7 @@ class Caller {
     room = std::make_shared<JoinChannel>(context_, std::move(tls));
     room->send({JoinFrame::Kind::kHello, to_text(call_.hello)});
     room->finish();
-    // The hello must have left before the answer can come; nothing else is queued yet.
+    // The hello must be sent before the answer can arrive; nothing else is queued yet.
     co_await room->run_writer();
     const std::optional<JoinFrame> answer = co_await room->receive();
     if (!answer) co_return NotYet{"it hung up"};
@@ -237,7 +235,7 @@ class Caller {
     co_return NotYet{};
   }
 
-  // The first node hears of it as well, and neither knows who of the two is wrong.
+  // Both nodes report this, since neither knows which one has the wrong token.
   static Error other_token(const Error& error) {
     return Error(Exit::kAuth, "first node of the job: another token, or not a node of dtlaunch",
                  error.reason(), "give all nodes of the job the same DTL_TOKEN_FILE");
@@ -268,13 +266,13 @@ class Caller {
         case JoinFrame::Kind::kEnded:
         case JoinFrame::Kind::kStop:
         case JoinFrame::Kind::kHere:
-          co_return false;  // no room says that
+          co_return false;  // rooms never send these
       }
     }
     co_return false;
   }
 
-  // Its arguments, one a line; none: those of a job's agent.
+  // arguments: one per line; empty: a job's agent.
   std::shared_ptr<LocalAgent> new_agent(const std::string& arguments) {
     std::vector<std::string> command = {call_.agent_path};
     for (std::string& each :
@@ -288,13 +286,13 @@ class Caller {
     try {
       agent_at_once_ = new_agent({});
     } catch (const Error&) {
-      // The room is told why, when it asks for one.
+      // The room learns why when it asks for an agent.
     }
   }
 
   awaitable<void> start_agent(std::string arguments) {
     std::shared_ptr<LocalAgent> early = std::exchange(agent_at_once_, nullptr);
-    // An agent that waited too long would end by itself soon, since it hears of no launcher.
+    // An agent that waited too long would soon end by itself, because it hears from no launcher.
     const bool wanted = arguments.empty() && early && Clock::now() < early->began + kAgentAtOnce &&
                         early->child.ending().empty();
     if (!wanted) co_await end(std::exchange(early, nullptr));
@@ -311,21 +309,21 @@ class Caller {
   awaitable<void> watch(std::shared_ptr<LocalAgent> agent, std::shared_ptr<JoinChannel> room) {
     co_await send_bytes(agent->stream, room);
     co_await wait_for_end(agent);
-    // Last of all: the room may start the next agent as soon as it hears this.
+    // Sent last, because the room may start the next agent as soon as it arrives.
     room->send({JoinFrame::Kind::kEnded, agent->child.ending()});
     if (agent_ == agent) agent_.reset();
   }
 
-  // Call it when the agent's stream has ended. The process may live on while it ends its ranks.
+  // Called when the agent's stream has ended; its process may still be ending the ranks.
   awaitable<void> wait_for_end(std::shared_ptr<LocalAgent> agent) {
     tasks_.spawn(end_if_stopped(agent));
-    boost::system::error_code ignored;  // a second waiter cancels nobody
+    boost::system::error_code ignored;  // a second waiter does not cancel the first
     co_await agent->process.async_wait(asio::posix::descriptor_base::wait_read,
                                        asio::redirect_error(asio::use_awaitable, ignored));
   }
 
   // Our child is the agent's keeper. A stopped keeper (SIGSTOP) cannot end, and this node would
-  // wait for it for ever. SIGKILL works on stopped processes.
+  // wait for it forever. SIGKILL works on stopped processes.
   awaitable<void> end_if_stopped(std::shared_ptr<LocalAgent> agent) {
     asio::steady_timer look(context_);
     for (auto stopped = 0s; agent->child.ending().empty();) {
@@ -349,7 +347,7 @@ class Caller {
     try {
       co_await agent->stream->write(std::move(bytes));
     } catch (const Error&) {
-      // It has ended; watch() says so.
+      // It has ended; watch() reports it.
     }
   }
 
@@ -359,8 +357,8 @@ class Caller {
     co_await wait_for_end(agent);
   }
 
-  // The first signal is only a wish, because the first node decides how the job ends. Closing the
-  // room at the second one ends the agent and its ranks.
+  // The first signal is a request, because the first node decides how the job ends. The second
+  // closes the room, which ends the agent and its ranks.
   void wait_for_signal() {
     signals_.async_wait([this](boost::system::error_code cancelled, int signal) {
       if (cancelled) return;
@@ -376,7 +374,7 @@ class Caller {
     });
   }
 
-  JoinCall call_;             // its hello tells from the second time on where it sat
+  JoinCall call_;             // from the second join on its hello has the previous seat
   asio::io_context context_;  // before everything that uses it
   TaskGroup tasks_;
   asio::signal_set signals_;

@@ -1,5 +1,5 @@
-// Silence has to be noticed here: where a process is stopped, its kernel still acknowledges TCP
-// segments, so that neither keepalive nor a write ever fails.
+// The channel itself must detect silence: the kernel of a stopped process still acknowledges TCP
+// segments, so neither keepalive nor a write fails.
 #include "launcher/join/join_channel.h"
 
 #include <utility>
@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostQueued = 256 << 10;  // of an agent's bytes; then it has to wait
+constexpr std::size_t kMostQueued = 256 << 10;  // of an agent's bytes; then the agent must wait
 
 awaitable<void> wait_for(asio::steady_timer& timer) {
   boost::system::error_code woken;
@@ -45,13 +45,13 @@ awaitable<std::optional<JoinFrame>> JoinChannel::receive() {
       patience_ = *asked;
     }
     std::string bytes;
-    // Before the read: time that the reader spent on a frame is not the other side's silence.
+    // Before the read: time that the reader spent on a frame is not silence of the other side.
     heard_ = Clock::now();
     reading_ = true;
     try {
       bytes = co_await stream_->read();
     } catch (const Error&) {
-      // The carrier broke, or somebody on the way changed its bytes: either ends the stream.
+      // The carrier broke, or someone on the way changed its bytes: either ends the stream.
     }
     reading_ = false;
     if (bytes.empty()) co_return std::nullopt;
@@ -74,9 +74,9 @@ awaitable<void> JoinChannel::run_writer() {
     try {
       co_await stream_->write_pieces(std::move(batch));
     } catch (const Error&) {
-      close();  // who reads learns of it
+      close();  // wakes the reader
     }
-    // Only now: what is being written still takes memory.
+    // Subtracted after the write, because the frame uses memory until then.
     queued_bytes_ -= size;
     drained_.cancel();
   }
@@ -88,13 +88,13 @@ awaitable<void> JoinChannel::wait_below(std::size_t bytes) {
 
 awaitable<void> JoinChannel::run_heartbeats(std::function<bool()> excused) {
   for (Clock::time_point last = Clock::now(); !closed_;) {
-    // With frames in the queue, those are the sign of life; a kHere would only come after them.
+    // Queued frames are a sign of life themselves; a kHere would only follow them.
     if (queue_.empty() && !finishing_) ask_for_patience(kLease);
     beat_.expires_after(kHeartbeat);
     co_await wait_for(beat_);
     const Clock::time_point now = Clock::now();
-    // A beat that came this late means that this process itself did not run. The other side's
-    // frames may wait in the kernel.
+    // A late beat means that this process did not run. Frames of the other side may wait in the
+    // kernel.
     if (now - std::exchange(last, now) > kSuspect) heard_ = now;
     if (closed_ || !reading_ || now - heard_ < patience_ || (excused && excused())) continue;
     fell_silent_ = true;
@@ -124,12 +124,12 @@ awaitable<void> send_bytes(std::shared_ptr<ByteStream> from, std::shared_ptr<Joi
     while (!to->closed()) {
       std::string bytes = co_await from->read();
       if (bytes.empty()) break;
-      // A slow link then slows the agent, and no memory grows.
+      // A slow link slows the agent down, and memory stays bounded.
       co_await to->wait_below(kMostQueued);
       to->send({JoinFrame::Kind::kBytes, std::move(bytes)});
     }
   } catch (const Error&) {
-    // The end of the agent's stream, in another way.
+    // A failed read ends the agent's stream too.
   }
 }
 

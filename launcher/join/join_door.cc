@@ -1,5 +1,5 @@
-// The deadline of a stranger covers everything up to the answer, and ends when it has a place: from
-// then on heartbeats watch the connection.
+// A caller's deadline covers everything up to the answer and ends when it has a place: from then on
+// heartbeats watch the connection.
 #include "launcher/join/join_door.h"
 
 #include <fmt/format.h>
@@ -16,9 +16,9 @@
 namespace dtl {
 namespace {
 
-constexpr int kMostStrangers = 64;  // that have not proved anything yet, at a time
-constexpr std::chrono::seconds kStrangerPatience{3};    // for each of them; a handshake takes 1 ms
-constexpr std::chrono::milliseconds kListenPause{100};  // where the port is not free
+constexpr int kMostStrangers = 64;                      // unauthenticated callers at a time
+constexpr std::chrono::seconds kStrangerPatience{3};    // for each caller; a handshake takes 1 ms
+constexpr std::chrono::milliseconds kListenPause{100};  // between two tries while the port is taken
 constexpr int kTriesBeforeAWord = 10;
 
 }  // namespace
@@ -32,7 +32,7 @@ JoinDoor::JoinDoor(asio::io_context& context, TaskGroup& tasks, PortRange ports,
       listener_(context, ports, [this](Fd caller) { take(std::move(caller)); }) {}
 
 void JoinDoor::take(Fd caller) {
-  // Beyond that the socket is just closed. An honest node comes again within half a second.
+  // Above the limit the socket is closed. A real node tries again within half a second.
   if (strangers_ < kMostStrangers) tasks_.spawn(meet(std::make_shared<Fd>(std::move(caller))));
 }
 
@@ -51,7 +51,7 @@ awaitable<void> JoinDoor::meet(std::shared_ptr<Fd> socket) {
       place = co_await guests_.answer(node, first->text);
     }
   } catch (const Error& error) {
-    // Not more than a debug line: anybody may connect, and as often as they like.
+    // Only a debug line: anyone may connect, as often as they like.
     log_debug(fmt::format("hung up on a caller: {}", error.what()));
   }
   // Before serve(), which lasts as long as the job.
@@ -64,12 +64,12 @@ void JoinDoor::open_again() {
   tasks_.spawn(try_to_open());
 }
 
-// The process that holds the port may be a child of ours between fork and exec, which has a copy of
-// the listening socket for a moment.
+// The process that holds the port may be our child between fork and exec, which has a copy of the
+// listening socket for a moment.
 awaitable<void> JoinDoor::try_to_open() {
   asio::steady_timer pause(context_);
   for (int tries = 1; !locked_ && !listener_.open_again(); ++tries) {
-    // One second: a child between fork and exec is gone long before.
+    // After one second: a child between fork and exec has long released the port.
     if (tries == kTriesBeforeAWord) {
       log_error(fmt::format("cannot wait for a node to come back: port {} is not free", port()));
     }

@@ -1,8 +1,8 @@
 #pragma once
-// JoinDoor: a JoinRoom's listening port, and those who come through it. A caller has 3 s and 4 KiB
-// to prove that it knows the job's token and to say hello; 64 may try at a time. All others are
-// hung up on without a word. So a port scan on the cluster's network costs the job little. Belongs
-// to the room's thread.
+// JoinDoor: a JoinRoom's listening port and its unauthenticated callers. A caller has 3 s and 4 KiB
+// to prove that it knows the job's token and to send a hello; 64 may try at a time. Other
+// connections are closed without an answer, so a port scan costs the job little. Belongs to the
+// room's thread.
 
 #include <cstddef>
 #include <functional>
@@ -22,8 +22,7 @@ namespace dtl {
 class JoinDoor {
  public:
   struct Guests {
-    // Judges a hello and sends the answer, while the caller's time still runs. Returns a place, or
-    // none.
+    // Judges a hello and sends the answer, within the caller's deadline. Returns a place, or none.
     std::function<awaitable<std::optional<std::size_t>>(std::shared_ptr<JoinChannel>,
                                                         std::string hello)>
         answer;
@@ -31,15 +30,15 @@ class JoinDoor {
     std::function<awaitable<void>(std::size_t place, std::shared_ptr<JoinChannel>)> serve;
   };
 
-  // Throws Error(kConfig) when none of the ports is free. `context` and `tasks` outlive it.
+  // Throws Error(kConfig) if none of the ports is free. `context` and `tasks` outlive it.
   JoinDoor(asio::io_context& context, TaskGroup& tasks, PortRange ports, std::string token,
            Guests guests);
 
   int port() const { return listener_.port(); }  // from any thread
-  // On the same port, where nodes look for it. Tries again while somebody else has the port.
+  // On the same port, because nodes look for it there. Retries while another process has the port.
   void open_again();
   void close();
-  void lock();  // for good: open_again() does nothing afterwards
+  void lock();  // forever: open_again() then does nothing
 
  private:
   void take(Fd caller);
@@ -50,7 +49,7 @@ class JoinDoor {
   TaskGroup& tasks_;
   const std::string token_;
   const Guests guests_;
-  // Callers that have proved nothing yet.
+  // Unauthenticated callers now.
   int strangers_ = 0;
   bool locked_ = false, trying_ = false;  // trying_: to open again
   JoinListener listener_;

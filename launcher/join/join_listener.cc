@@ -1,5 +1,4 @@
-// Sockets are opened and accepted by hand, because Asio opens them without SOCK_CLOEXEC: an agent
-// would inherit them.
+// Opens and accepts sockets without Asio, which leaves out SOCK_CLOEXEC: agents would inherit them.
 #include "launcher/join/join_listener.h"
 
 #include <fmt/format.h>
@@ -16,9 +15,9 @@
 namespace dtl {
 namespace {
 
-// As many as may prove themselves at a time (join_door.cc).
+// As many as may authenticate at a time (join_door.cc).
 constexpr int kBacklog = 64;
-constexpr std::chrono::milliseconds kShortage{100};  // no descriptors: until the next try
+constexpr std::chrono::milliseconds kShortage{100};  // wait after running out of descriptors
 
 template <class Address>
 bool bind_to(int socket, const Address& address) {
@@ -28,13 +27,13 @@ bool bind_to(int socket, const Address& address) {
 Fd new_socket(int family) {
   Fd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
-  // The port must be free for us again at once, while old connections are in TIME_WAIT.
+  // Old connections in TIME_WAIT must not keep us from taking the port again.
   if (fd.valid()) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   return fd;
 }
 
-// One IPv6 socket takes both kinds. Invalid when the port is taken. A host without IPv6 gets a
-// socket of IPv4 alone.
+// One IPv6 socket takes both kinds; a host without IPv6 gets an IPv4 socket. Invalid if the port is
+// taken.
 Fd listen_on(std::uint16_t port) {
   Fd fd = new_socket(AF_INET6);
   if (fd.valid()) {
@@ -44,7 +43,7 @@ Fd listen_on(std::uint16_t port) {
     address.sin6_family = AF_INET6;
     address.sin6_port = htons(port);
     if (bind_to(fd.get(), address) && ::listen(fd.get(), kBacklog) == 0) return fd;
-    // Not IPv4 in its place: the port would then be taken for half of the nodes.
+    // No fallback to IPv4: the port would be taken for the nodes that use IPv6.
     if (errno == EADDRINUSE || errno == EACCES) return Fd();
   }
   fd = new_socket(AF_INET);
@@ -59,7 +58,7 @@ int port_of(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  // In the same place for both families.
+  // At the same offset for both families.
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
@@ -112,7 +111,7 @@ void JoinListener::accept_later() {
 }
 
 void JoinListener::close() {
-  boost::system::error_code ignored;  // closing twice is no failure
+  boost::system::error_code ignored;  // closing twice is not an error
   socket_.close(ignored);
 }
 

@@ -1,5 +1,5 @@
-// Inside has all that belongs to the thread. Public functions post to it, and read what it has
-// written on the RoomBoard.
+// Inside owns everything that belongs to the thread. Public functions post to it and read what it
+// has written to the RoomBoard.
 #include "launcher/join/join_room.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kRoomBytes = 8;  // of the room's name: two never have the same
+constexpr std::size_t kRoomBytes = 8;  // random bytes in the room's name: names never repeat
 
 }  // namespace
 
@@ -46,10 +46,10 @@ class JoinRoom::Inside {
                  return serve(place, std::move(node));
                }}),
         places_(options_.expected.places()) {
-    // A node tells by this name whether it comes back to the same room or comes to a new one.
+    // Its name tells a node whether it returns to the same room or joins a new one.
     options_.expected.room = to_hex(random_bytes(kRoomBytes, "name a room"));
     // Signals must reach the threads that handle them: the kernel picks any thread that does not
-    // block.
+    // block them.
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -73,7 +73,7 @@ class JoinRoom::Inside {
                                            const std::vector<std::string>& arguments) {
     SocketPair pair = make_socketpair(SOCK_STREAM);
     auto end = std::make_shared<AgentEnd>();
-    // At once and not on the thread, so that is_idle() is right from here on.
+    // Here and not on the thread, so that is_idle() is right at once.
     board_.set_busy(place, true);
     asio::post(context_, [this, place, end, arguments = join(arguments, "\n"),
                           agent = std::make_shared<Fd>(std::move(pair.second))]() mutable {
@@ -107,7 +107,7 @@ class JoinRoom::Inside {
   }
 
  private:
-  // An agent that was asked for and has not been started yet.
+  // An agent that was asked for and has not started yet.
   struct Waiting {
     Fd agent;  // the room's end of its stream
     std::shared_ptr<AgentEnd> end;
@@ -115,36 +115,36 @@ class JoinRoom::Inside {
   };
   struct Place {
     std::shared_ptr<JoinChannel> node;  // shared with the tasks that read and write it
-    Waiting waiting;                    // an agent to be started
-    std::shared_ptr<ByteStream> agent;  // shared with the task that sends its bytes; while it runs
+    Waiting waiting;                    // an agent to start
+    std::shared_ptr<ByteStream> agent;  // while it runs; shared with the task that sends its bytes
     std::shared_ptr<AgentEnd> end;
-    SeatState seat;        // but for `taken`
-    std::string given_up;  // why nobody comes there any more; empty: somebody may
+    SeatState seat;        // except `taken`
+    std::string given_up;  // why no node will come there; empty: one may
   };
 
   // ---- the thread
 
   void run() {
     try {
-      TlsSession::prepare(TlsSession::Side::kListens);  // while nobody has come yet
+      TlsSession::prepare(TlsSession::Side::kListens);  // while no node has come yet
       const auto working = asio::make_work_guard(context_);
       context_.run();
     } catch (const std::exception& fault) {
-      // Nodes and sessions see the end of their streams.
+      // Nodes and sessions see their streams end.
       log_error(fmt::format("internal error while nodes are served: {}", fault.what()));
       for (Place& place : places_) place = {};
     }
   }
 
-  // ---- who has come
+  // ---- joining
 
   awaitable<std::optional<std::size_t>> answer(std::shared_ptr<JoinChannel> node,
                                                std::string text) {
     const std::optional<JoinHello> hello = parse_hello(text);
     if (!hello) co_return std::nullopt;
     SeatAnswer seat = judge_hello(options_.expected, *hello, seats());
-    // The node knows before this side does that its connection is lost.
-    if (seat.place && places_[*seat.place].node) {  // it knows better
+    // The node may learn first that its connection is lost.
+    if (seat.place && places_[*seat.place].node) {  // the old connection is dead
       places_[*seat.place].node->close();
       seat = {std::nullopt, {JoinFrame::Kind::kComeAgain, "its last connection is not over yet"}};
     }
@@ -221,7 +221,7 @@ class JoinRoom::Inside {
         co_await hand_on(place.agent, std::move(frame.text));
         co_return true;
       case JoinFrame::Kind::kEnded:
-        board_.set_busy(at, place.waiting.agent.valid());  // before anybody hears of the end
+        board_.set_busy(at, place.waiting.agent.valid());  // before anyone learns of the end
         end_agent(at, std::move(frame.text));
         start_waiting(at);
         co_return true;
@@ -239,10 +239,10 @@ class JoinRoom::Inside {
       case JoinFrame::Kind::kHere:
         break;
     }
-    co_return false;  // no node says that
+    co_return false;  // nodes never send these
   }
 
-  // A session that has closed its end no longer wants them.
+  // A session that has closed its end no longer wants the bytes.
   static awaitable<void> hand_on(std::shared_ptr<ByteStream> agent, std::string bytes) {
     if (!agent) co_return;
     try {
@@ -330,7 +330,7 @@ class JoinRoom::Inside {
   JoinRoomOptions options_;
   RoomBoard board_;
 
-  // The thread's own.
+  // Used by the thread alone.
   asio::io_context context_;
   TaskGroup tasks_;
   JoinDoor door_;

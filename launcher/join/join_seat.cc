@@ -1,5 +1,5 @@
-// A refusal is for good and ends that node. "Come again" is for what time mends: a place that is
-// not free yet, or a start of the job that the scheduler is just ending.
+// kRefused ends that node. kComeAgain is for conditions that pass: a place that is not free yet, or
+// a start of the job that the scheduler is just ending.
 #include "launcher/join/join_seat.h"
 
 #include <fmt/format.h>
@@ -25,8 +25,8 @@ SeatAnswer not_now(std::string why) {
   return {std::nullopt, {JoinFrame::Kind::kComeAgain, std::move(why)}};
 }
 
-// The place where the node sat before, if nobody else has come there since. Whoever came since has
-// the place: its agent may run already, and two nodes must never have the same ranks.
+// The node's earlier place, unless another node has taken it since. That node keeps the place: its
+// agent may run already, and two nodes must never have the same ranks.
 SeatAnswer judge_return(const JoinSeat& before, const std::vector<SeatState>& seats) {
   const bool known =
       before.place < seats.size() && before.generation <= seats[before.place].generation;
@@ -59,9 +59,9 @@ SeatAnswer judge_rank(const ExpectedNodes& expected, const JoinHello& hello) {
   return {static_cast<std::size_t>(hello.rank - expected.first_rank), {}};
 }
 
-// The place where it, or one of its name, sat before. Otherwise the one that it wishes for, if
-// nobody ever sat there; otherwise any where nobody ever sat. A place that is used again is the
-// last choice, because what was lost there may still run.
+// The place that this node, or one of its name, had before. Otherwise its wish if the place was
+// never used; otherwise any unused place. Reusing a place is the last choice, because its lost
+// agent may still run.
 SeatAnswer judge_wish(const ExpectedNodes& expected, const JoinHello& hello,
                       const std::vector<SeatState>& seats) {
   const auto first = [&](auto fits) -> std::optional<std::size_t> {
@@ -105,17 +105,17 @@ SeatAnswer judge_hello(const ExpectedNodes& expected, const JoinHello& hello,
     return refuse(fmt::format("it belongs to {}, this is {}", quoted_job(hello.job),
                               quoted_job(expected.job)));
   }
-  // A leftover of an earlier start: the scheduler started all nodes anew, and this one missed it.
+  // From an earlier start: the scheduler restarted all nodes, and this one missed it.
   if (hello.restart < expected.restart) {
     return refuse(fmt::format(
         "the scheduler has started the job again since: it is of start {}, this is start {}",
         hello.restart, expected.restart));
   }
-  // The other way round: this room is the leftover, and the node's own room will come.
+  // The other way round: this room is from the earlier start; the node's room will follow.
   if (hello.restart > expected.restart) {
     return not_now(fmt::format("the scheduler is ending start {} of the job", expected.restart));
   }
-  // With a seat in another room, it is new here.
+  // A seat in another room does not count: the node is new here.
   if (hello.before && hello.before->room == expected.room) {
     return judge_return(*hello.before, seats);
   }

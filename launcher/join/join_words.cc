@@ -1,5 +1,5 @@
-// Every text but an agent's bytes is words or lines. Each reader checks all of a text before any of
-// it is used.
+// Every text but an agent's bytes is words or lines. Each parser checks the whole text before it
+// uses any of it.
 #include "launcher/join/join_words.h"
 
 #include <fmt/format.h>
@@ -30,8 +30,8 @@ bool is_kind(std::uint8_t byte) {
          byte <= static_cast<std::uint8_t>(JoinFrame::Kind::kHere);
 }
 
-// Names become part of messages, plans and lists of hosts, where other characters have a meaning. A
-// dash in front would look like an option.
+// Names become part of messages, plans and host lists, where other characters have a meaning. A
+// leading dash would look like an option.
 bool is_node_name(std::string_view name) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -63,7 +63,7 @@ std::optional<JoinFrame> JoinFrameReader::next() {
   const auto byte = [this](std::size_t at) { return static_cast<std::uint8_t>(received_[at]); };
   std::size_t length = 0;
   for (std::size_t i = 1; i < kHeaderBytes; ++i) length |= std::size_t{byte(i)} << (8 * (i - 1));
-  // Checked before the text arrives: a wrong length must not make the reader gather megabytes.
+  // Checked before the text arrives: a wrong length must not make the reader buffer megabytes.
   if (!is_kind(byte(0)) || length > kMaxJoinText) {
     throw Error(Exit::kVersion, "garbage instead of the protocol",
                 fmt::format("a frame of kind {} and {} bytes", byte(0), length));
@@ -102,11 +102,10 @@ std::optional<JoinHello> parse_hello(std::string_view text) {
   if (!protocol || lines[1].empty() || lines[1].size() > kMaxVersionBytes) return std::nullopt;
   hello.protocol = static_cast<unsigned>(*protocol);
   hello.version = printable(lines[1]);
-  // Of another version only these two lines are known to mean the same. The refusal names both
-  // versions.
+  // Other versions share only these two lines. The refusal names both versions.
   if (hello.protocol != kProtocol || hello.version != DTL_VERSION) return hello;
   if (lines.size() != kHelloLines) return std::nullopt;
-  // It becomes part of messages on the first node's terminal.
+  // It appears in messages on the first node's terminal.
   hello.job = printable(lines[2]);
   if (hello.job.size() > kMaxJobBytes) return std::nullopt;
   const auto restart = parse_integer(lines[3], 0, kMostRestarts);

@@ -1,5 +1,5 @@
-// An eventfd can wake a poll() that waits for other descriptors too. It is written after the lock
-// is released, so that the woken thread does not wait for the lock.
+// An eventfd can wake a poll() on several descriptors. It is written after the lock is released, so
+// that the woken thread does not wait for the lock.
 #include "launcher/join/room_board.h"
 
 #include <sys/eventfd.h>
@@ -40,7 +40,7 @@ void RoomBoard::set_name(std::size_t place, std::string name) {
   {
     const std::lock_guard lock(mutex_);
     names_[place] = std::move(name);
-    // Whoever comes next has not been told to end.
+    // The next node has not been told to end.
     leaving_[place] = false;
   }
   tell_of_change();
@@ -67,7 +67,7 @@ void RoomBoard::tell_of_change() const {
 void RoomBoard::set_busy(std::size_t place, bool busy) {
   const std::lock_guard lock(mutex_);
   business_[place].busy = busy;
-  // A start and an end are both news that is later than the loss.
+  // A start and an end are both newer than the loss.
   business_[place].lost.reset();
 }
 
@@ -81,7 +81,7 @@ void RoomBoard::note_loss(std::size_t place) {
   Business& business = business_[place];
   if (!business.busy) return;
   business.elsewhere = Clock::now();
-  // The first loss counts for this agent: a node that comes back and is lost again starts nothing
+  // The first loss counts for this agent: a node that returns and is lost again has started nothing
   // new.
   if (!business.lost) business.lost = business.elsewhere;
 }

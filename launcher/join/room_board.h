@@ -1,7 +1,7 @@
 #pragma once
-// RoomBoard: what other threads see of a JoinRoom: who is there, and where an agent may still run.
-// The room's thread writes it. Any thread may call any function; none of them waits but
-// wait_until_all_told().
+// RoomBoard: what other threads see of a JoinRoom: which nodes are there, and where an agent may
+// still run. The room's thread writes it. Any thread may call any function; only
+// wait_until_all_told() blocks.
 
 #include <chrono>
 #include <condition_variable>
@@ -22,32 +22,32 @@ class RoomBoard {
   // Readable once a name or leaving() has changed since the last call of changed().
   int change_descriptor() const { return changed_.get(); }
   void changed();
-  std::vector<std::string> names() const;  // by place; empty: nobody
+  std::vector<std::string> names() const;  // by place; empty: no node
   std::string name(std::size_t place) const;
   void set_name(std::size_t place, std::string name);
-  std::vector<bool> leaving() const;  // by place: who is there is told to end
+  std::vector<bool> leaving() const;  // by place: the node there was told to end
   void set_leaving(std::size_t place);
 
-  // Busy: an agent was started there and has not been seen to end. If the connection to its node is
-  // lost meanwhile, the agent ends by itself within kFence.
+  // Busy: an agent started there and has not ended yet. If its node's connection is lost meanwhile,
+  // the agent ends by itself within kFence.
   void set_busy(std::size_t place, bool busy);
   void note_loss(std::size_t place);
-  void note_return(std::size_t place);  // of that very node, with nothing left
+  void note_return(std::size_t place);  // of the same node, which runs no agent
   bool is_idle(std::size_t place) const;
-  // Lost while busy less than kFence ago, whoever has come there since.
+  // The place was lost while busy less than kFence ago, whoever has joined there since.
   bool may_run_elsewhere(std::size_t place) const;
 
-  // Nobody is left who has to be told the job's end.
+  // Every node knows the job's end.
   void note_all_told();
   void wait_until_all_told(std::chrono::milliseconds patience);
 
  private:
   using Clock = std::chrono::steady_clock;
-  // What may run at a place.
+  // The agent that may run at a place.
   struct Business {
     bool busy = false;
     std::optional<Clock::time_point> lost;       // while busy
-    std::optional<Clock::time_point> elsewhere;  // the last such loss
+    std::optional<Clock::time_point> elsewhere;  // the last such loss, also before a new agent
   };
 
   void tell_of_change() const;

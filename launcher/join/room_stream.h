@@ -1,6 +1,6 @@
 #pragma once
-// RoomStream: a session's end of the stream of an agent that a JoinRoom has started on a node. A
-// socket pair connects it with the room's thread, so that the session needs no other code for it.
+// RoomStream: the session's end of the stream of an agent that a JoinRoom has started. A socket
+// pair connects it with the room's thread, so the session treats it like any other stream.
 
 #include <memory>
 #include <mutex>
@@ -42,7 +42,7 @@ class RoomStream final : public AgentStream {
     return stream_->write_pieces(std::move(pieces));
   }
   void close() override { stream_->close(); }
-  // Empty: an agent's standard error is that of its node's dtlaunch.
+  // Empty: the agent shares standard error with its node's dtlaunch.
   std::string standard_error() const override { return {}; }
   std::string ending() const override { return end_->get(); }
 

@@ -1,4 +1,4 @@
-// OpenSSL sees memory in the place of a socket, because Asio owns the socket and must never block.
+// OpenSSL uses memory instead of a socket: Asio owns the socket, which must never block.
 #include "launcher/join/tls_session.h"
 
 #include <algorithm>
@@ -17,18 +17,18 @@ namespace {
 using namespace std::string_view_literals;
 using Result = PskTls::Result;
 
-// Sent in clear by TLS, so that it must not say anything about the job.
+// TLS sends it in clear, so it must not reveal anything about the job.
 constexpr std::string_view kIdentity = "dtlaunch join 1";
-constexpr std::size_t kReadBytes = 16 << 10;  // a record
+constexpr std::size_t kReadBytes = 16 << 10;  // one record
 
-// Bytes from the other end, and bytes to send to it.
+// Received bytes, and bytes to send.
 struct FedBytes final : TlsCarrier {
   std::string input, output;
   std::size_t used = 0;  // of the input
 
   int read(char* data, int bytes) override {
     const std::size_t count = std::min(static_cast<std::size_t>(bytes), input.size() - used);
-    // Not the end of the stream: more may be fed.
+    // Not the end of the stream: more bytes may be fed.
     if (count == 0) return kLater;
     std::memcpy(data, input.data() + used, count);
     used += count;
@@ -44,8 +44,8 @@ PskTls::End end_of(TlsSession::Side side) {
   return side == TlsSession::Side::kCalls ? PskTls::End::kClient : PskTls::End::kServer;
 }
 
-// PskTls wants 32 bytes, and the secret may be of any length and alphabet. The identity is hashed
-// as well, so that a secret which also serves elsewhere gives another key there.
+// PskTls needs 32 bytes; the secret may have any length and alphabet. Hashing the identity too
+// gives another key where the same secret serves another purpose.
 Sha256::Digest derive_key(std::string_view secret) {
   Sha256 sum;
   sum.add(kIdentity);
@@ -68,10 +68,10 @@ void TlsSession::prepare(Side side) {
 }
 
 TlsSession::TlsSession(Side side, std::string_view secret) {
-  prepare(side);  // before anything else is asked of OpenSSL
+  prepare(side);  // before any other call to OpenSSL
   Sha256::Digest key = derive_key(secret);
   state_ = std::make_unique<State>(side, key);
-  // memset() before the end of a variable's life may be optimised away.
+  // The compiler may optimise away a memset() at the end of a variable's life.
   ::explicit_bzero(key.data(), key.size());
   if (!state_->tls.is_ready()) throw Error(Exit::kOs, "cannot set TLS up", state_->tls.reason());
 }
@@ -98,7 +98,7 @@ std::string TlsSession::read() {
   std::size_t size = 0;
   const Result result = state_->tls.read(std::as_writable_bytes(std::span(plain)), size);
   if (result == Result::kFailed) throw Error(Exit::kAuth, "cannot read", state_->tls.reason());
-  // TLS ends with an alert, so that a cut connection cannot look like an orderly end.
+  // TLS ends with an alert, so a cut connection cannot look like an orderly end.
   if (result == Result::kClosed) other_has_ended_ = true;
   plain.resize(result == Result::kDone ? size : 0);
   return plain;

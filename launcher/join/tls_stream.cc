@@ -1,4 +1,4 @@
-// The proof is mutual, and before it every read is limited: a stranger decides what comes.
+// Both sides prove the secret. Until then reads are limited: strangers may send anything.
 #include "launcher/join/tls_stream.h"
 
 #include <optional>
@@ -22,7 +22,7 @@ awaitable<void> TlsStream::shake_hands() {
     } catch (const Error& error) {
       refused = error;
     }
-    // The other side hears of a refusal as well: it may be the one with the wrong secret.
+    // Send the alert too: the other side may have the wrong secret.
     std::string answer = session_.take_output();
     if (!answer.empty()) co_await carrier_->write(std::move(answer));
     if (refused) throw *refused;
@@ -44,14 +44,14 @@ awaitable<std::string> TlsStream::read() {
     std::string plain = session_.read();
     if (!plain.empty() || session_.other_has_ended()) co_return plain;
     const std::string bytes = co_await carrier_->read();
-    // Without TLS's own end. The channel above takes either for the end.
+    // The carrier ended without TLS's close alert. The channel above treats both as the end.
     if (bytes.empty()) co_return std::string();
     session_.feed(bytes);
   }
 }
 
-// What OpenSSL wants to say after a read (that a key was changed) is in its output and goes with
-// the next bytes.
+// What OpenSSL must send after a read (such as a key update) is in its output and goes with the
+// next bytes.
 awaitable<void> TlsStream::write_pieces(std::vector<std::string> pieces) {
   for (const std::string& piece : pieces) {
     session_.write(piece);

@@ -1,6 +1,6 @@
 #pragma once
-// TlsStream: a ByteStream whose bytes nobody on the way can read or change, over one whose bytes
-// anybody can. tls_session.h says who may be at the other end.
+// TlsStream: a ByteStream that encrypts and authenticates another one. tls_session.h says who may
+// be at the other end.
 
 #include <cstddef>
 #include <memory>
@@ -14,13 +14,13 @@ namespace dtl {
 
 class TlsStream final : public ByteStream {
  public:
-  // Bytes that a peer may send before its proof; more is an Error. A handshake takes 500.
+  // Limit for bytes that a peer sends before its proof. A handshake takes 500.
   static constexpr std::size_t kMostOfStrangers = 4096;  // bytes; more is an Error
 
   TlsStream(std::unique_ptr<ByteStream> carrier, TlsSession::Side side, const std::string& secret);
 
-  // Call it first, and once. Returns when the other side has proved that it knows the secret.
-  // Throws Error(kAuth) when it does not, Error(kIo) when the carrier ends before.
+  // Call it once, before all else. Returns when the other side has proved that it knows the secret.
+  // Throws Error(kAuth) if it does not, Error(kIo) if the carrier ends first.
   awaitable<void> shake_hands();
 
   awaitable<std::string> read() override;

@@ -1,5 +1,5 @@
-// The randomness of a text cannot be measured. Length and the number of different bytes find what
-// people make up and type by hand.
+// The randomness of a text cannot be measured. Length and the number of different bytes detect
+// tokens that people make up and type.
 #include "launcher/join/token.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace dtl {
 namespace {
 
-// 128 bits in hexadecimal. base64 needs only 24 characters for them, and has to have 32 (192 bits).
+// 128 bits in hexadecimal. base64 needs only 24 characters for that, but must have 32 (192 bits).
 constexpr std::size_t kLeastTokenBytes = 32;
 constexpr int kLeastDifferent = 8;  // bytes; a random one of 32 digits has 13 or so
 

@@ -1,5 +1,5 @@
-// A header may be cut anywhere between two reads, so it is gathered byte by byte. Bodies, which are
-// nearly all of the bytes, are skipped at once.
+// A header may be split between two reads, so it is collected byte by byte. Bodies, nearly all of
+// the bytes, are skipped at once.
 #include "launcher/keep/frame_cutter.h"
 
 #include <algorithm>

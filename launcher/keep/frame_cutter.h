@@ -1,7 +1,7 @@
 #pragma once
-// FrameCutter: finds the end of a conversation in a stream of frames that somebody else reads. The
-// end is the last byte of the first frame of a given type. The holder needs it to know when a kept
-// agent is free again. Looks at headers only. Pure.
+// FrameCutter: finds the end of a conversation in a stream of frames that others read: the last
+// byte of the first frame of a given type. It tells the holder when a kept agent is free again.
+// Parses only headers. Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +14,13 @@ class FrameCutter {
  public:
   explicit FrameCutter(std::uint16_t last_type) : last_type_(last_type) {}
 
-  // How many of these bytes belong to the conversation: all of them until its last frame has come.
+  // How many of these bytes belong to the conversation: all until its last frame has arrived.
   std::size_t feed(std::string_view bytes);
   bool done() const { return done_; }
 
  private:
   std::uint16_t last_type_;
-  std::string header_;         // of the next frame, as far as it has come
+  std::string header_;         // the received part of the next one
   std::size_t body_left_ = 0;  // of the current frame
   bool last_ = false, done_ = false;
 };

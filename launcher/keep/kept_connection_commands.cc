@@ -1,5 +1,5 @@
 // Inside a scheduler's job two holders may exist: one for the job's nodes, in a step, and one for
-// ssh. Every command therefore has to say which one it means first.
+// ssh. Every command must first choose one.
 #include "launcher/keep/kept_connection_commands.h"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ std::string help_of(const std::string& name) {
 
 using FindJob = std::function<std::optional<SchedulerJob>()>;
 
-// For commands that do not need a job: environments that contradict each other count as no job.
+// For commands that do not need a job: a contradictory environment counts as no job.
 std::optional<SchedulerJob> job_if_any(const FindJob& find_job) {
   try {
     return find_job();
@@ -44,16 +44,16 @@ std::optional<SchedulerJob> job_if_any(const FindJob& find_job) {
   }
 }
 
-// True when there was a holder. Its socket is gone when this returns. Jobs that run over its
-// connections still have them.
+// True if there was a holder. Its socket is gone when this returns; jobs over its connections keep
+// running.
 bool send_down(const std::string& job) {
   KeepRequest request;
   request.what = KeepRequest::What::kDown;
   return ask_holder(request, job).starts_with(kKeepYes);
 }
 
-// Ends holders whose socket has gone with its folder: logging out removes XDG_RUNTIME_DIR. True
-// when there were some.
+// Ends holders without a socket: logging out removes XDG_RUNTIME_DIR and the socket in it. True if
+// there were some.
 bool tell_of_lost_holders() {
   const auto lost = end_lost_holders();
   for (const LostHolder& holder : lost) {
@@ -63,7 +63,7 @@ bool tell_of_lost_holders() {
   return !lost.empty();
 }
 
-// In a scheduler's job, first those that are kept in the job.
+// In a scheduler's job, lists the job's holder first.
 int list_hosts(const std::optional<SchedulerJob>& job) {
   KeepRequest request;
   request.what = KeepRequest::What::kHosts;
@@ -87,7 +87,7 @@ std::vector<Host> remote_hosts(const SubcommandOptions& options) {
                        "dtlaunch up -f hosts");
   }
   std::vector<Host> hosts = named_hosts(options);
-  // A local agent is started without a login.
+  // A local agent needs no login.
   std::erase_if(hosts, is_local);
   if (hosts.empty())
     throw option_error("up", "all hosts are this machine, which needs no ssh",
@@ -99,7 +99,7 @@ int hold(HolderOptions options, const StartNews& news) {
   const auto began = std::chrono::steady_clock::now();
   const bool in_step = options.make_step != nullptr;
   int status = 0;
-  // Called in the background process; `news` takes the lines to the terminal of `dtlaunch up`.
+  // Called in the background process; `news` sends the lines to the terminal of `dtlaunch up`.
   options.ready = [&](const std::vector<std::optional<Error>>& failures) {
     std::size_t connected = 0;
     for (const auto& failure : failures) {
@@ -109,7 +109,7 @@ int hold(HolderOptions options, const StartNews& news) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     news.said(fmt::format("{} of {} connected in {:.2f} s", connected,
                           plural(failures.size(), "host"), took.count()));
-    // A step's starter does not go to a node again, so that nothing would ever be connected.
+    // A step's starter does not start a node twice, so nothing would ever be connected.
     if (in_step && connected == 0) {
       status = static_cast<int>(failures.front()->status());
       return;
@@ -122,7 +122,7 @@ int hold(HolderOptions options, const StartNews& news) {
 
 int up(const SubcommandOptions& given, StartOptions start, const FindJob& find_job) {
   if (given.list) return list_hosts(job_if_any(find_job));
-  // Without hosts on the line the job is what is kept, so that its errors matter.
+  // If the command line names no hosts, the job's nodes are kept, so its errors matter.
   std::optional<SchedulerJob> job = given.names_hosts() ? job_if_any(find_job) : find_job();
   if (job && given.names_hosts()) {
     log_notice(
@@ -146,15 +146,15 @@ int up(const SubcommandOptions& given, StartOptions start, const FindJob& find_j
     options.make_step = job->make_step;
   }
   tell_of_lost_holders();
-  send_down(options.start.kept_job);  // the hosts named now take the place of those before
-  // Returns when `news` says that it has started; hold() goes on in the background process.
+  send_down(options.start.kept_job);  // the new hosts replace those of the old holder
+  // Returns when `news` reports the start; hold() continues in the background process.
   return run_in_background([&](const StartNews& news) { return hold(options, news); }, [] {});
 }
 
 int down(const FindJob& find_job) {
   const std::optional<SchedulerJob> job = job_if_any(find_job);
   const bool lost = tell_of_lost_holders();
-  // One of the two only: the job's own, or else that of ssh.
+  // Ends only one: the job's own holder, or else the one for ssh.
   const bool closed = (job && send_down(job->job)) || send_down({});
   if (lost && !closed) return 0;
   log_notice(closed ? "the kept connections are closed" : "no connection is kept");

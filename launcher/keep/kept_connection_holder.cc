@@ -1,5 +1,5 @@
-// A launcher's process dying looks the same through the holder as without it: the splice ends, and
-// the agent with its ranks.
+// A launcher that dies looks the same with and without a holder: the splice ends, and so does the
+// agent with its ranks.
 #include "launcher/keep/kept_connection_holder.h"
 
 #include <malloc.h>
@@ -25,7 +25,7 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kMaxRequestBytes = 4096;
-// A launcher sends its line at once. A client that does not must not hold a descriptor for ever.
+// A launcher sends its line at once. Other clients must not hold a descriptor forever.
 constexpr auto kRequestDeadline = 2s;
 
 // One launcher and its agent, while a job runs.
@@ -34,7 +34,7 @@ struct Splice {
   ProcessHandle process;  // the launcher
   WaitingAgent agent;
   FrameCutter down{kMessageType<Finish>}, up{kMessageType<Finished>};
-  std::string after_finished;  // the beginning of the agent's next greeting
+  std::string after_finished;  // the start of the agent's next greeting
 };
 
 class Holder {
@@ -64,8 +64,8 @@ class Holder {
         if (--untried_ == 0) all_tried();
       }));
     }
-    // After maintain() was spawned, but nothing runs before context_.run(): the first launcher
-    // finds the hosts in place.
+    // Nothing runs before context_.run(), so the first launcher finds maintain() of every host
+    // running.
     listener_.start(listen_unix(socket_));
     signals_.async_wait([this](boost::system::error_code cancelled, int) {
       if (!cancelled) stop();
@@ -82,19 +82,19 @@ class Holder {
     options_.ready(failures);
     const bool has_any =
         std::any_of(failures.begin(), failures.end(), [](const auto& failure) { return !failure; });
-    // A lost ssh connection is made again; a step is not.
+    // A lost ssh connection is made again; a lost step is not.
     if (step_ && (step_is_over_ || !has_any)) stop();
   }
 
-  // ---- what the scheduler does to the step
+  // ---- the scheduler's news about the step
 
   void lose_step() {
     step_is_over_ = true;
-    if (untried_ == 0) stop();  // else once the last try has failed
+    if (untried_ == 0) stop();  // else when the last try has failed
   }
 
-  // The scheduler would have told these launchers itself, had they started their agents. Each node
-  // reports it, so only the first report counts.
+  // The scheduler would have signalled these launchers if they had started their agents themselves.
+  // Each node reports it, so only the first report counts.
   void end_jobs() {
     if (std::exchange(step_is_over_, true)) return;
     for (const auto& weak : running_) {
@@ -109,7 +109,7 @@ class Holder {
     idle_.expires_after(options_.idle);
     idle_.async_wait([this](boost::system::error_code cancelled) {
       if (cancelled) return;
-      // Idle means without a launch and without a job.
+      // Idle: no launch and no job.
       if (splices_ == 0) {
         stop();
       } else {
@@ -120,11 +120,11 @@ class Holder {
 
   void stop() {
     if (std::exchange(stopping_, true)) return;
-    // First the socket: launchers that come now must start their own agents.
+    // The socket goes first: launchers must start their own agents from now on.
     ::unlink(socket_.c_str());
     listener_.close();
     idle_.cancel();
-    boost::system::error_code ignored;  // they may have gone off already
+    boost::system::error_code ignored;  // they may have ended already
     signals_.cancel(ignored);
     for (const auto& host : hosts_) host->stop();
     leave_if_done();
@@ -135,7 +135,7 @@ class Holder {
   }
 
   awaitable<void> serve(Fd peer) {
-    std::shared_ptr<Splice> splice = std::make_shared<Splice>();  // shared by its two directions
+    std::shared_ptr<Splice> splice = std::make_shared<Splice>();  // shared by both directions
     try {
       splice->process = peer_process(peer.get());
       splice->launcher = make_fd_stream(context_, std::move(peer));
@@ -147,7 +147,7 @@ class Holder {
         co_await splice->launcher->write(kKeepNo);
       }
     } catch (const Error&) {
-      // The launcher sees the end of the stream and goes its own way.
+      // The launcher sees the stream end and starts its own agent.
     }
     if (splice->launcher) splice->launcher->close();
   }
@@ -174,8 +174,8 @@ class Holder {
     }
   }
 
-  // The socket goes away at once, because `dtlaunch up` makes a new one as soon as it has the
-  // answer. The process ends when the answer has left.
+  // Removes the socket at once, because `dtlaunch up` makes a new one when it has the answer. The
+  // process ends when the answer is sent.
   void stop_soon() {
     ::unlink(socket_.c_str());
     asio::post(context_, [this] { stop(); });
@@ -189,7 +189,7 @@ class Holder {
     return text;
   }
 
-  // nullptr: a host that `dtlaunch up` was not given.
+  // nullptr: `dtlaunch up` did not name this host.
   KeptHost* find(const KeepRequest& request) {
     for (const auto& host : hosts_) {
       // Another path may be another build of the same version.
@@ -202,7 +202,7 @@ class Holder {
   awaitable<void> give_agent(KeepRequest request, std::shared_ptr<Splice> splice) {
     KeptHost* host = find(request);
     if (host == nullptr || !host->connected() || stopping_) {
-      // The next launcher should find the connection; this one starts its own agent.
+      // Reconnect for the next launcher; this one starts its own agent.
       if (host != nullptr) host->wake();
       co_await splice->launcher->write(kKeepNo);
       co_return;
@@ -212,26 +212,26 @@ class Holder {
     std::erase_if(running_, [](const auto& weak) { return weak.expired(); });
     running_.push_back(splice);
     try {
-      // Before an agent is there: the launcher waits only 200 ms for this word, and longer for a
-      // greeting.
+      // Sent before an agent is there: the launcher waits only 200 ms for this line, and longer for
+      // a greeting.
       co_await splice->launcher->write(kKeepYes);
       splice->agent = co_await host->take_agent();
       co_await splice->launcher->write(splice->agent.greeting);
       tasks_.spawn(pass_down(splice));
       co_await pass_up(splice);
     } catch (const Error&) {
-      // Either side has gone.
+      // One side has ended.
     }
     splice->launcher->close();
     if (splice->up.done() && splice->down.done()) {
-      // Both ends said their last words, so that the agent may serve another job. In any other case
-      // its state is unknown.
+      // Both sides have ended the conversation, so the agent may serve another job. Otherwise its
+      // state is unknown.
       co_await host->give_back(std::move(splice->agent.stream), std::move(splice->after_finished));
     } else if (splice->agent.stream) {
       host->end_agent(*splice->agent.stream);  // pass_down() may still hold it
     }
     host->wake();
-    // What a flood of output took goes back to the system: this process stays for days.
+    // Returns the memory of a burst of output to the system: this process runs for days.
     if (--splices_ == 0) ::malloc_trim(0);
     leave_if_done();
   }
@@ -247,7 +247,7 @@ class Holder {
     }
   }
 
-  // After Finish nothing more is passed on: it would reach the agent's next job.
+  // Stops after Finish: later bytes would reach the agent's next job.
   awaitable<void> pass_down(std::shared_ptr<Splice> splice) {
     AgentStream& agent = *splice->agent.stream;
     try {
@@ -265,16 +265,16 @@ class Holder {
 
   HolderOptions options_;
   asio::io_context context_;
-  std::shared_ptr<AgentStep> step_;  // shared with what the hosts start agents by
+  std::shared_ptr<AgentStep> step_;  // shared with the KeptWays
   std::vector<std::unique_ptr<KeptHost>> hosts_;
   TaskGroup tasks_;
   UserListener listener_;
   asio::signal_set signals_;
   asio::steady_timer idle_;
-  std::string socket_;  // its path
+  std::string socket_;  // the socket's path
   // Hosts whose first try has not ended; `ready` is called at 0.
   std::size_t untried_ = 0;
-  // Jobs that run over the connections. The process does not end before the last of them.
+  // Jobs that run over the connections. The process waits for the last one before it ends.
   int splices_ = 0;
   // Jobs whose launchers get SIGTERM when the scheduler ends the step.
   std::vector<std::weak_ptr<Splice>> running_;

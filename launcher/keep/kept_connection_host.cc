@@ -1,5 +1,5 @@
-// A way may allow a single agent. So every agent is counted in one of four places at any time, also
-// while a coroutine holds it; is_full() adds them up.
+// A way may allow a single agent. So each agent is always counted in one of four places, even while
+// a coroutine holds it; is_full() adds them up.
 #include "launcher/keep/kept_connection_host.h"
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 namespace dtl {
 namespace {
 
-constexpr auto kSignOfLife = 20s;       // to agents that wait; they leave after 90 s without one
-constexpr auto kRetry = 60s;            // of a login that failed, unless somebody asks
-constexpr auto kSoon = 500ms;           // an agent that has finished greets again within 5 ms
-constexpr std::size_t kMaxWaiting = 2;  // agents of one host; more jobs at once start their own
+constexpr auto kSignOfLife = 20s;       // to waiting agents; they leave after 90 s without one
+constexpr auto kRetry = 60s;            // after a failed login, unless a launcher asks
+constexpr auto kSoon = 500ms;           // an agent greets again within 5 ms of its job
+constexpr std::size_t kMaxWaiting = 2;  // per host; further jobs at a time start their own
 
-// Counts an agent while a coroutine holds it outside of the queue.
+// Counts an agent while a coroutine holds it outside the queue.
 class Aside {
  public:
   explicit Aside(std::size_t& count) : count_(count) { ++count_; }
@@ -49,7 +49,7 @@ void KeptHost::drop_connection() {
   way_->drop();
 }
 
-// Ends early by wake().
+// wake() ends it early.
 awaitable<void> KeptHost::pause(std::chrono::milliseconds time) {
   changed_.expires_after(time);
   boost::system::error_code woken;
@@ -75,9 +75,8 @@ awaitable<WaitingAgent> KeptHost::start_agent() {
   co_return co_await await_greeting(std::move(stream), std::string());
 }
 
-// The newline tells the agent that somebody is there. A write that fails shows that the agent or
-// the connection is gone. The queue is emptied first, since take_agent() may run between two
-// writes.
+// The newline tells the agent that somebody is there. A failed write shows that the agent or the
+// connection is gone. The queue is emptied first, because take_agent() may run between two writes.
 awaitable<void> KeptHost::keep_alive() {
   std::deque<WaitingAgent> agents = std::exchange(waiting_, {});
   aside_ = agents.size();
@@ -109,11 +108,11 @@ awaitable<void> KeptHost::maintain(std::function<void()> on_tried) {
       }
       failure_.reset();
     } catch (const Error& error) {
-      // `dtlaunch up` reports what the first try met; later failures are not shown.
+      // `dtlaunch up` reports errors of the first try; later ones are not shown.
       failure_ = error.attempted().starts_with(host_.name) ? error : error.with_context(host_.name);
       failed = true;
     }
-    // Agents over a broken connection are lost as well.
+    // Agents over a broken connection are lost too.
     if (failed) drop_connection();
     if (on_tried) std::exchange(on_tried, nullptr)();
     if (stopped_) break;
@@ -125,8 +124,7 @@ awaitable<void> KeptHost::maintain(std::function<void()> on_tried) {
 
 awaitable<WaitingAgent> KeptHost::take_agent() {
   const auto deadline = std::chrono::steady_clock::now() + kSoon;
-  // Worth a short wait: a new agent costs a login shell, and where only one may live there is no
-  // other.
+  // Worth a short wait: a new agent costs a login shell, and some ways allow only one agent.
   const auto comes_soon = [this] { return greeting_soon_ > 0 || (aside_ > 0 && is_full()); };
   while (waiting_.empty() && comes_soon() && std::chrono::steady_clock::now() < deadline) {
     asio::steady_timer moment(context_, 1ms);
@@ -160,7 +158,7 @@ void KeptHost::end_agent(AgentStream& stream) {
 
 awaitable<void> KeptHost::give_back(std::unique_ptr<AgentStream> stream, std::string received) {
   --with_jobs_;
-  // The holder is ending, or enough agents wait: more of them would only use memory on the host.
+  // The holder is ending, or enough agents wait: more would only use memory on the host.
   if (stopped_ || waiting_.size() >= kMaxWaiting) {
     stream->close();
     co_return;

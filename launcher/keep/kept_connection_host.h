@@ -1,7 +1,7 @@
 #pragma once
-// KeptHost: one host of `dtlaunch up`. It has a connection to the host (kept_way.h), and over it
-// agents that have greeted and wait for a launcher. An agent that has finished a job greets again
-// and waits for the next. Belongs to the holder's thread.
+// KeptHost: one host of `dtlaunch up`. It keeps a connection to the host (kept_way.h) and agents
+// that have greeted and wait for a launcher. After a job, an agent greets again and waits for the
+// next one. Belongs to the holder's thread.
 
 #include <deque>
 #include <functional>
@@ -29,21 +29,21 @@ class KeptHost {
   const Host& host() const { return host_; }
   const StartOptions& options() const { return options_; }
   bool connected() const { return way_->connected(); }
-  const std::optional<Error>& failure() const { return failure_; }  // of the last connection
+  const std::optional<Error>& failure() const { return failure_; }  // of the last connect()
 
-  // Run it as a task: it connects, has an agent waiting, and checks that both stay alive, until
-  // stop(). on_tried is called once, after the first attempt.
+  // Run it as a task: connects, starts an agent that waits, and checks that both stay alive, until
+  // stop(). Calls on_tried once, after the first attempt.
   awaitable<void> maintain(std::function<void()> on_tried);
-  // Somebody asked for this host: a lost connection is made again at once and not after kRetry.
+  // A launcher asked for this host: reconnect now and not after kRetry.
   void wake() { changed_.cancel(); }
   void stop();
 
-  // An agent for a job: one that waits, one that is about to, or a new one. Throws Error, also when
-  // no more agents may live there. Call give_back() or end_agent() for each.
+  // An agent for a job: one that waits, one that will soon greet, or a new one. Throws Error, also
+  // if no more agents may run there. Call give_back() or end_agent() for each.
   awaitable<WaitingAgent> take_agent();
-  // After its job. received: what the agent has sent since Finished. Does not throw.
+  // After the agent's job. received: the agent's bytes since Finished. Does not throw.
   awaitable<void> give_back(std::unique_ptr<AgentStream> stream, std::string received);
-  // In the place of give_back(), for an agent that is not to greet again.
+  // Instead of give_back(), for an agent that must not greet again.
   void end_agent(AgentStream& stream);
 
  private:
@@ -61,9 +61,9 @@ class KeptHost {
   StartOptions options_;
   std::unique_ptr<KeptWay> way_;
   std::deque<WaitingAgent> waiting_;
-  std::size_t greeting_soon_ = 0;  // agents that have been given back and have not greeted yet
-  std::size_t with_jobs_ = 0;      // agents
-  std::size_t aside_ = 0;          // agents that maintain() is about to put among those that wait
+  std::size_t greeting_soon_ = 0;  // agents given back that have not greeted yet
+  std::size_t with_jobs_ = 0;      // agents that serve jobs
+  std::size_t aside_ = 0;          // agents that maintain() holds outside of waiting_
   std::optional<Error> failure_;
   // Cancelled to wake maintain().
   asio::steady_timer changed_;

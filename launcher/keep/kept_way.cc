@@ -1,5 +1,4 @@
-// Agents are started with --idle: they wait for the next launcher and do not end with the first
-// one.
+// Starts agents with --idle: they wait for the next launcher instead of ending with the first one.
 #include "launcher/keep/kept_way.h"
 
 #include <fmt/format.h>
@@ -39,7 +38,7 @@ class SshWay final : public KeptWay {
     const auto session = session_;
     session->set_deadline(std::chrono::steady_clock::now() + options_.deadline);
     std::string command = agent_command(options_.agent_path, "--idle");
-    // The session has other agents: the end of this one closes its channel alone.
+    // Other agents use the session: the end of this one closes only its channel.
     auto stream = co_await run_over_ssh(session, std::move(command), ChannelEnd::kChannelOnly);
     session->clear_deadline();
     co_return stream;
@@ -56,14 +55,14 @@ class SshWay final : public KeptWay {
   std::shared_ptr<SshSession> session_;  // shared with its streams
 };
 
-// The first agent brings the step. The step's starter does not go to a lost node again.
+// The first agent starts the step. The step's starter does not start a lost node again.
 class StepWay final : public KeptWay {
  public:
   StepWay(asio::io_context& context, Host host, StartOptions options)
       : context_(context), host_(std::move(host)), options_(std::move(options)) {}
 
   awaitable<void> connect() override {
-    // Nothing to do: the step begins with the first agent that is asked for.
+    // The step starts with the first agent that is asked for.
     if (!std::exchange(tried_, true)) co_return;
     throw Error(Exit::kUnreachable, host_.name + ": cannot keep an agent",
                 "the scheduler's step has ended there", "dtlaunch up");
@@ -71,7 +70,7 @@ class StepWay final : public KeptWay {
   bool connected() const override { return options_.step->has(host_); }
   void drop() override {}
   awaitable<std::unique_ptr<AgentStream>> start_agent() override {
-    // The scheduler's signals reach the agent as well; the holder decides what they mean.
+    // The scheduler's signals reach the agent too; the holder decides what they mean.
     std::vector<std::string> arguments = {"--idle", "--unsignalled"};
     return options_.step->start(context_, host_, std::move(arguments));
   }

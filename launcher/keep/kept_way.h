@@ -1,7 +1,6 @@
 #pragma once
-// KeptWay: how the agents of one kept host come to life and are reached: over an ssh connection
-// that stays open, or in a scheduler's step. KeptHost does not know which. Belongs to the holder's
-// thread.
+// KeptWay: how a kept host's agents are started and reached: over an ssh connection that stays
+// open, or in a scheduler's step. KeptHost does not know which. Belongs to the holder's thread.
 
 #include <cstddef>
 #include <memory>
@@ -18,17 +17,17 @@ class KeptWay {
  public:
   virtual ~KeptWay() = default;
   virtual awaitable<void> connect() = 0;  // throws Error, which may name the host
-  // Cheap: it is asked for each launch.
+  // Cheap: called for each launch.
   virtual bool connected() const = 0;
   virtual void drop() = 0;  // releases what is left of a lost connection
-  // Starts dtagent --idle. Its greeting has not been read yet. Throws Error.
+  // Starts dtagent --idle and does not read its greeting. Throws Error.
   virtual awaitable<std::unique_ptr<AgentStream>> start_agent() = 0;
-  virtual std::size_t most_agents() const = 0;  // that may live there at a time
-  virtual std::string hint() const = 0;         // the command to try when an agent does not greet
+  virtual std::size_t most_agents() const = 0;  // that may run there at a time
+  virtual std::string hint() const = 0;         // a command to try if an agent does not greet
 };
 
 std::unique_ptr<KeptWay> keep_over_ssh(asio::io_context& context, Host host, StartOptions options);
-// options.step is the step, which must be set.
+// options.step must be set.
 std::unique_ptr<KeptWay> keep_in_step(asio::io_context& context, Host host, StartOptions options);
 
 }  // namespace dtl
