@@ -1,6 +1,6 @@
-// Three steps: words are cut into blocks at ":", each block is read against the table of options,
-// and the blocks are put together. Single options are in the tables; here is what only holds
-// between options or between programs.
+// Three steps: split the words into blocks at ":", parse each block with the table of options, and
+// combine the blocks. The tables hold single options; this file checks what concerns several
+// options or programs.
 #include "launcher/options/command_line.h"
 
 #include <fmt/format.h>
@@ -31,14 +31,14 @@ struct Block {
   bool another = false;  // a ":" ended it
 };
 
-// There is at least one block, which may be empty.
+// Returns at least one block, which may be empty.
 std::vector<Block> read_blocks(std::vector<std::string> arguments) {
   std::vector<Block> blocks;
   do {
     Block block;
     block.words = read_option_words(option_table().options(), arguments, job_manner());
     std::vector<std::string>& rest = block.words.rest;
-    // Only among the words behind the options: a ":" that is the value of an option is not a
+    // Searches only the words after the options: a ":" that is an option's value is not a
     // separator.
     const auto colon = std::find(rest.begin(), rest.end(), ":");
     block.another = colon != rest.end();
@@ -60,7 +60,7 @@ void check_blocks(const std::vector<Block>& blocks) {
                          "dtlaunch -n 1 a : -n 2 b");
     }
     for (const GivenOption& given : blocks[i].words.options) {
-      // Options of the whole job belong before the first program. Behind a ":" a reader would take
+      // Options of the whole job belong before the first program. After a ":" a reader would take
       // them for options of that program.
       if (i == 0 || given.option->traits.scope == Scope::kProgram) continue;
       const bool names_programs = given.option->names.back() == "-configfile";
@@ -74,7 +74,7 @@ void check_blocks(const std::vector<Block>& blocks) {
   }
 }
 
-// In a file of programs each block may have the options of a program, and no others.
+// In a program file, a block may have only the options of a program.
 void check_file_block(const Block& block) {
   for (const GivenOption& given : block.words.options) {
     if (given.option->traits.scope == Scope::kProgram) continue;
@@ -87,7 +87,7 @@ void check_file_block(const Block& block) {
   }
 }
 
-// Each node would start a job of its own, of as many nodes as it sees: one.
+// Each node would start its own job, with the only node that it sees.
 void check_rendezvous(const OptionWords& words, const CommandLine& line) {
   const bool meets =
       std::any_of(words.foreign.begin(), words.foreign.end(), [](const std::string& spelled) {
@@ -102,7 +102,7 @@ void check_rendezvous(const OptionWords& words, const CommandLine& line) {
                      "-f FILE with the nodes, in one dtlaunch for all of them");
 }
 
-// Open MPI's `-c 4` is a number of ranks, and no job file has a number for its name.
+// Open MPI's `-c 4` is a number of ranks; a job file's name is never a number.
 void take_count_from_c(BlockOptions& raw) {
   const auto count = parse_integer(raw.line.job_file, 1, kMaxRanks);
   if (!count || raw.program.ranks) return;
@@ -110,10 +110,10 @@ void take_count_from_c(BlockOptions& raw) {
   raw.line.job_file.clear();
 }
 
-// -map-by node and ppr:N:node say which host a rank goes to, beside what it gets there.
+// -map-by node and ppr:N:node also say which host a rank runs on.
 void take_placement_of_map(CommandLine& line) {
   const MapPlacement placement = placement_of_map(line.pinning.map_by);
-  // -grr, -rr and -ppn say it more plainly than -map-by, and win.
+  // -grr, -rr and -ppn are more explicit than -map-by, and win.
   if (!line.placement.deal && placement.round_robin) line.placement.deal = 1;
   if (!line.placement.ranks_per_node) line.placement.ranks_per_node = placement.ranks_per_node;
 }
@@ -133,13 +133,13 @@ BlockOptions parse_options(const OptionWords& words) {
   take_count_from_c(block);
   if (block.round_robin && !block.line.placement.deal) block.line.placement.deal = 1;
   take_placement_of_map(block.line);
-  // At the end: -m has put "python3 -m MODULE" there already.
+  // Appended, because -m has put "python3 -m MODULE" there already.
   block.program.command.insert(block.program.command.end(), words.rest.begin(), words.rest.end());
   return block;
 }
 
-// Whether the line is written for torchrun, which takes a bare script for a program of python3.
-// Only words that no other launcher has count. --no-python says that the program is not Python's.
+// Whether the line is in torchrun's spelling, which runs a bare script with python3. Only options
+// that no other launcher has count. --no-python says that the program is not Python's.
 bool speaks_torchrun(const OptionWords& words) {
   constexpr std::string_view kWords[] = {"nproc-per-node", "node-rank",        "master-addr",
                                          "master-port",    "standalone",       "max-restarts",
@@ -155,10 +155,10 @@ bool speaks_torchrun(const OptionWords& words) {
   return theirs;
 }
 
-// Whether the line says what this option would, by whatever spelling.
+// Whether the line sets this option, in any spelling.
 bool is_said(const CommandLine& line, std::string_view option) {
   const auto given = [&](std::string_view name) { return line.is_given(name); };
-  // The groups that come from one place as a whole; see add_options().
+  // Groups that come from one source as a whole; see add_options().
   if (option == "-hostfile" || option == "-hosts" || option == "--discover") {
     return given("-hostfile") || given("-hosts") || given("--discover");
   }
@@ -168,7 +168,7 @@ bool is_said(const CommandLine& line, std::string_view option) {
   return given(option);
 }
 
-// The ranks of the whole line: those of its programs together, if there are several.
+// The ranks of the whole line: the sum over its programs.
 void add_up_ranks(CommandLine& line) {
   if (line.programs.size() == 1) {
     line.placement.ranks = line.programs[0].ranks;
@@ -182,15 +182,15 @@ void add_up_ranks(CommandLine& line) {
         "with several programs each has a fixed number of ranks", "-np N for each of them");
   }
   int ranks = 0;
-  // As with mpirun, each of several programs without a number has one rank. A program alone without
-  // a number takes all slots, which the plan decides.
+  // As with mpirun, each of several programs without a number has one rank. A single program
+  // without a number takes all slots, which the plan decides.
   for (const ProgramLine& program : line.programs) ranks += program.ranks.value_or(1);
   line.placement.ranks = ranks;
 }
 
 CommandLine parse_blocks(std::vector<Block>& blocks, const Variables& environment) {
-  // Before the options are read, so variables go the same way as options. Each value is tried by
-  // itself first: an error has to name the variable, not an option that nobody typed.
+  // Before the options are parsed, so variables are parsed in the same way. Each value is tried
+  // alone first: an error must name the variable, not an option that nobody typed.
   add_environment(environment, blocks[0].words, [](const OptionWords& words) {
     parse_pin_request(parse_options(words).line.pinning, {});
   });
@@ -200,14 +200,14 @@ CommandLine parse_blocks(std::vector<Block>& blocks, const Variables& environmen
   line.given = typed_options(blocks[0].words.options);
   line.as_torchrun = speaks_torchrun(blocks[0].words);
   check_rendezvous(blocks[0].words, line);
-  // The last one that applies wins: --help beside anything else is help.
+  // The last one that applies wins: --help with anything else prints help.
   if (!line.shell.empty()) line.action = Action::kCompletion;
   if (first.show_scheduler) line.action = Action::kShowScheduler;
   if (first.show_limits) line.action = Action::kShowLimits;
   if (first.version) line.action = Action::kVersion;
   if (first.help) line.action = Action::kHelp;
   if (first.help_all) line.action = Action::kHelpAll;
-  // Other launchers' options may stand in any block.
+  // Other launchers' options may be in any block.
   for (const Block& block : blocks) {
     line.notes.insert(line.notes.end(), block.words.notes.begin(), block.words.notes.end());
     line.warnings.insert(line.warnings.end(), block.words.warnings.begin(),
@@ -218,8 +218,8 @@ CommandLine parse_blocks(std::vector<Block>& blocks, const Variables& environmen
     BlockOptions own = parse_options(blocks[i].words);
     line.programs.push_back(std::move(own.program));
     line.programs.back().hosts = own.line.hosts;
-    // -host of the first block was read as the job's. Since another program has hosts, too, it is
-    // the first program's.
+    // -host of the first block was parsed as the job's. Another program has hosts too, so it
+    // belongs to the first program.
     if (!own.line.hosts.empty() && !line.hosts.empty()) {
       line.programs[0].hosts = std::exchange(line.hosts, {});
     }
@@ -253,8 +253,7 @@ void add_options(CommandLine& line, const std::vector<GivenOption>& options) {
   BlockOptions block;
   block.line = std::move(line);
   option_table().apply(missing, block, kHelp);
-  // BlockOptions has a line of its own; the job's goes through it and comes back with the
-  // additions.
+  // BlockOptions has its own line, so the job's moves into it and back with the additions.
   line = std::move(block.line);
   if (!line.placement.ranks) line.placement.ranks = block.program.ranks;
   if (!line.placement.rank_range) line.placement.rank_range = block.program.rank_range;
@@ -263,7 +262,7 @@ void add_options(CommandLine& line, const std::vector<GivenOption>& options) {
 }
 
 void take_programs(CommandLine& line, std::vector<ProgramLine> programs) {
-  // Which of the programs would get them is not clear.
+  // It is not clear which of the programs would get them.
   if (line.placement.ranks && programs.size() > 1) {
     throw option_error(fmt::format("-np {}", *line.placement.ranks),
                        "there are several programs, and each has its own ranks",
@@ -272,8 +271,8 @@ void take_programs(CommandLine& line, std::vector<ProgramLine> programs) {
   // A line without programs has one entry, which holds what was said about all of them.
   const ProgramLine all = line.programs[0];
   for (ProgramLine& program : programs) {
-    // Behind the file's: the last value of a variable wins, and the command line wins over the
-    // file.
+    // After the file's variables: the last value of a variable wins, and the command line overrides
+    // the file.
     program.set.insert(program.set.end(), all.set.begin(), all.set.end());
     program.passed.insert(program.passed.end(), all.passed.begin(), all.passed.end());
     if (all.ranks) program.ranks = all.ranks;
@@ -295,8 +294,8 @@ void add_program_file(CommandLine& line, std::string_view text, const std::strin
   for (const FileLine& each : read_program_lines(text, path)) {
     try {
       const std::vector<Block> blocks = read_blocks(each.words);
-      // check_blocks() is about several blocks. A made-up one in front makes it look for the
-      // program of a single one, too.
+      // check_blocks() expects several blocks. An empty first one makes it check a single program
+      // too.
       Block first;
       first.words.rest = {"a"};
       for (const Block& block : blocks) {
@@ -307,7 +306,7 @@ void add_program_file(CommandLine& line, std::string_view text, const std::strin
         line.programs.back().hosts = own.line.hosts;
       }
     } catch (const Error& error) {
-      // The parser's errors know nothing of files, and their status is that of a typed mistake.
+      // The parser's errors do not know the file, and have the status of a typing error.
       throw file_error(file_place(path, each.number), error.attempted(), error.reason(),
                        error.hint());
     }

@@ -1,5 +1,5 @@
-// A variable is rewritten as words of a command line and read by the same reader as typed ones. So
-// it can do nothing that an option cannot.
+// Rewrites a variable as words of a command line for the same parser, so it can do nothing that an
+// option cannot.
 #include "launcher/options/environment_options.h"
 
 #include <fmt/format.h>
@@ -20,14 +20,14 @@ namespace {
 
 constexpr std::string_view kMcaPrefix = "OMPI_MCA_";
 
-// What one variable that is set says.
+// The meaning of one variable that is set.
 struct Said {
   std::string name, value;         // of the variable
   std::vector<std::string> words;  // as on a command line
-  bool of_site = false;            // as ForeignVariable has it
+  bool of_site = false;            // see ForeignVariable
 };
 
-// "0", "off" and the like, of a variable that stands for an option without a value.
+// "0", "off" and similar values, of a variable that stands for an option without a value.
 bool says_no(const std::string& value) {
   return parse_truth(value) == false || to_lower(value) == "disable";
 }
@@ -39,8 +39,8 @@ const ForeignVariable* find_variable(const std::string& name) {
   return nullptr;
 }
 
-// -launcher=pbs is for jobs of PBS, but sites set it everywhere. Outside of such a job it would
-// make every start fail, so it is an error here, and thereby left out with a warning.
+// -launcher=pbs is for jobs of PBS, but sites set it everywhere. Outside such a job every start
+// would fail, so it is an error here, which is left out with a warning.
 void check_place(const Said& said, const Variables& environment) {
   if (!said.words[0].starts_with("-launcher=pbs")) return;
   const bool in_job = std::any_of(environment.begin(), environment.end(),
@@ -56,17 +56,16 @@ std::vector<Said> read_variables(const Variables& environment) {
     if (found == environment.end() || found->second.empty()) continue;
     const std::string& value = found->second;
     const bool every_core = known.name == "I_MPI_PERHOST" && !parse_integer(value, 1, kMaxRanks);
-    if (every_core) continue;  // "allcores" and the like: as without it
+    if (every_core) continue;  // "allcores" and similar: the default
     std::string word(known.option);
-    // An option that takes no value: the variable only switches it on.
+    // The option has no value: the variable only switches it on.
     const std::size_t at = word.find('%');
     if (at == word.npos && says_no(value)) continue;
     if (at != word.npos) word.replace(at, 1, value);
     all.push_back({found->first, value, {word}, known.of_site});
   }
   for (const auto& [name, value] : environment) {
-    // Open MPI reads any parameter from OMPI_MCA_NAME. Those with a row of their own were taken
-    // above.
+    // Open MPI reads any parameter from OMPI_MCA_NAME. Those with their own row were handled above.
     if (!name.starts_with(kMcaPrefix) || find_variable(name) != nullptr || value.empty()) continue;
     all.push_back({name, value, {"--mca", name.substr(kMcaPrefix.size()), value}, true});
   }
@@ -74,7 +73,7 @@ std::vector<Said> read_variables(const Variables& environment) {
 }
 
 bool is_given(const OptionWords& words, std::string_view name) {
-  // A host file of the environment must not add to hosts that were typed, and the reverse.
+  // Hosts from a hostfile variable and typed hosts must not be combined.
   const bool names_hosts = name == "-hostfile" || name == "-hosts";
   if (names_hosts) return words.has("-hosts") || words.has("-hostfile");
   return words.has(name);
@@ -104,8 +103,8 @@ void add_environment(const Variables& environment, OptionWords& words,
         words.notes.push_back(fmt::format("{}: taken for {}", setting, canonical_form(given)));
       }
     } catch (const Error& error) {
-      // Three words: "--mca KEY VALUE". A site sets many parameters for its MPI library; those that
-      // are unknown here are only worth a line of -v.
+      // "--mca KEY VALUE". A site sets many parameters for its MPI library; unknown ones are only
+      // notes for -v.
       if (said.words.size() == 3 && find_mca_parameter(said.words[1]) == nullptr) {
         words.notes.push_back(setting + ": left out: dtlaunch has no such parameter");
         continue;

@@ -1,7 +1,7 @@
 #pragma once
-// What variables of Hydra, Intel MPI and Open MPI say about a job. Each stands for an option that
-// the command line does not have. So a job script that was written for another launcher runs
-// unchanged. Which variables there are is the table in foreign_options.cc. Pure.
+// Options from the variables of Hydra, Intel MPI and Open MPI. Each variable stands for an option
+// that the command line does not set, so a job script for another launcher runs unchanged.
+// foreign_options.cc has the table of variables. Pure.
 
 #include <functional>
 
@@ -10,9 +10,9 @@
 
 namespace dtl {
 
-// Adds to the first program's options. A site sets some variables for every job; where one asks for
-// a way of starting that dtlaunch does not have, it is left out with a warning. Any other bad value
-// is an Error(kUsage) that names the variable. `check` throws what is wrong with an option's value.
+// Adds to the first program's options. A variable that a site sets for every job is left out with a
+// warning if it asks for a way of starting that dtlaunch lacks. Any other bad value is an
+// Error(kUsage) that names the variable. `check` throws if an option's value is bad.
 void add_environment(const Variables& environment, OptionWords& words,
                      const std::function<void(const OptionWords&)>& check);
 

@@ -88,7 +88,7 @@ std::span<const ForeignOption> foreign_options() {
        ""},
       {{"node-rank"}, 1, kRefused, "one dtlaunch starts the ranks of all hosts", "-f FILE", "0"},
       {{"rdzv-backend", "rdzv-conf"}, 1, kIgnored, "dtlaunch finds the meeting point itself", ""},
-      // With a range of nodes command_line.cc looks at it.
+      // command_line.cc checks it when there is a range of nodes.
       {{"rdzv-endpoint"},
        1,
        kIgnored,
@@ -119,7 +119,7 @@ std::span<const ForeignOption> foreign_options() {
       {{"allow-run-as-root"}, 0, kIgnored, "root may always run jobs", ""},
       {{"hetero-nodes", "novm"}, 0, kIgnored, "each node is asked what it is", ""},
       {{"order-nodes"}, 0, kIgnored, "ranks follow the order of the hostfile", ""},
-      // how agents come to life
+      // how agents start
       {{"launcher-exec", "bootstrap-exec"},
        1,
        kRefused,

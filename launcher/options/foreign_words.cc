@@ -1,4 +1,4 @@
-// Called by the reader for each option that our own table does not have.
+// The parser calls these functions for each option that our own table lacks.
 #include "launcher/options/foreign_words.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace dtl {
 namespace {
 
-// Open MPI sets parameters of its parts by name: `--mca KEY VALUE`, two words behind the option.
+// Open MPI sets parameters of its parts by name: `--mca KEY VALUE`, two words after the option.
 bool is_mca(std::string_view spelled) {
   const std::string name = to_lower(bare_name(spelled));
   const auto names = mca_options();
@@ -32,13 +32,13 @@ bool is_one_of(const std::string& word, std::string_view list) {
   return !word.empty() && std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// typed: all of it, as the user typed it.
+// typed: the whole option, as the user typed it.
 void take_foreign(OptionReader& reader, const ForeignOption& option, const std::string& spelled,
                   const std::string& value, const std::string& typed) {
   OptionWords& read = reader.so_far();
   read.foreign.push_back(spelled);
-  // An option that has to be refused for what it asks may have values that ask for nothing, as
-  // `-launcher-exec ssh`. The value may be a path, /usr/bin/ssh.
+  // A refused option may have harmless values, such as `-launcher-exec ssh`. The value may be a
+  // path, /usr/bin/ssh.
   const std::string last = to_lower(value.substr(value.rfind('/') + 1));
   if (is_one_of(last, option.devices)) {
     throw option_error(typed, "dtlaunch runs jobs on CPUs",
@@ -56,7 +56,7 @@ void take_foreign(OptionReader& reader, const ForeignOption& option, const std::
       throw option_error(typed, std::string(option.text), std::string(option.hint));
     case ForeignKind::kSame:
       reader.take(with_value(option.text, value));
-      // Errors about the value name what the user typed, not our option.
+      // Errors about the value must name what the user typed, not our option.
       if (read.options.empty()) return;
       read.options.back().spelled = spelled;
       read.options.back().typed = typed;
@@ -70,7 +70,7 @@ const ForeignOption& mca_parameter(const std::string& spelled, const std::string
                      "the same command without it");
 }
 
-// --engine is what --scheduler was called once, and --show-engine likewise.
+// Former names of --scheduler and --show-scheduler.
 void refuse_old_option(OptionReader& reader, const std::string& spelled, const char* attached) {
   if (to_lower(bare_name(spelled)) == "show-engine") {
     throw option_error(spelled, "the option is called --show-scheduler", "--show-scheduler");
@@ -92,7 +92,7 @@ void read_foreign(OptionReader& reader, const std::string& spelled, const char* 
   }
   refuse_old_option(reader, spelled, attached);
   const ForeignOption* option = find_foreign_option(spelled);
-  // "-t3", as the reader takes "-n3".
+  // "-t3", as the parser accepts "-n3".
   const std::size_t number = spelled.find_first_of("0123456789");
   const bool is_glued = option == nullptr && attached == nullptr && !spelled.starts_with("--") &&
                         number != spelled.npos && number > 1 &&
@@ -106,7 +106,7 @@ void read_foreign(OptionReader& reader, const std::string& spelled, const char* 
   }
   if (option == nullptr) reader.refuse_unknown(spelled);
   std::string value = attached == nullptr ? "" : attached;
-  // Some launchers let the value out: "-tune -n 2".
+  // Some launchers accept the option without a value: "-tune -n 2".
   const bool left_out = option->kind == ForeignKind::kIgnored && reader.is_option_next();
   if (option->values > 0 && attached == nullptr && !left_out) {
     value = reader.next_word(spelled, "a value");

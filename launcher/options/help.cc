@@ -23,8 +23,8 @@ constexpr HelpTopic kTopics[] = {
     {"about", "About dtlaunch", "version, limits, shell completion"},
 };
 
-// What most command lines need, by the canonical name of the row. --help shows these alone: a
-// screen has room for ten options.
+// What most command lines need, by the canonical name of the row. --help shows only these: a screen
+// has room for ten options.
 constexpr std::string_view kCommon[] = {"-hostfile", "-hosts",        "-np",           "-ppn",
                                         "-genv",     "-bind-to",      "-prepend-rank", "--dry-run",
                                         "--detach",  "--max-restarts"};

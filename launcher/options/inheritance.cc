@@ -1,4 +1,4 @@
-// HYDRA_ENV, the job file's `inherit` and the options all end here, so they accept the same words.
+// HYDRA_ENV, the job file's `inherit` and the options all use this, so they accept the same words.
 #include "launcher/options/inheritance.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
-// Inheritance: which variables of dtlaunch's own environment go to the ranks. -genvall, -genvnone
-// and -genvlist say it for the job, -envall and the like for one program. Without any, all of them
-// go. Pure.
+// Inheritance: which variables of dtlaunch's environment the ranks get. -genvall, -genvnone and
+// -genvlist set it for the job, -envall and similar options for one program. The default is all.
+// Pure.
 
 #include <optional>
 #include <string>
@@ -13,11 +13,11 @@ namespace dtl {
 
 struct Inheritance {
   bool all = true;
-  std::vector<std::string> names;  // where not all: these
+  std::vector<std::string> names;  // without `all`: these
 };
 
-// The variables that go. With `all`, those that belong to the login host alone are left out (plan's
-// forwardable()). A variable that is named goes whatever it is: the user has asked for it.
+// The variables that ranks get. With `all`, leaves out those that concern only the login host
+// (plan's forwardable()). Named variables are never left out: the user asked for them.
 Variables inherited_by(const Inheritance& inheritance, const Variables& environment);
 
 // "all", "none" or "list:A,B", as in HYDRA_ENV; nullopt for anything else.

@@ -1,5 +1,5 @@
-// What the five commands share beyond their tables: which take a job, and what a job's id looks
-// like.
+// What the five commands share beyond their tables: which of them take a job, and the form of a
+// job's id.
 #include "launcher/options/jobs_options.h"
 
 #include <fmt/format.h>
@@ -24,8 +24,8 @@ std::string take_job(const std::string& name, const SubcommandOptions& options) 
                                      : fmt::format("takes one job, and {} are given", words.size()),
                        "dtlaunch ps");
   }
-  // Ids are lower case hexadecimal; a user may paste one from elsewhere. Whether the beginning is
-  // unique is known only after hosts have been asked.
+  // Ids are lower case hexadecimal; a user may paste one in upper case. Only the hosts can tell
+  // whether the prefix is unique.
   const std::string job = to_lower(words[0]);
   if (is_job_id_prefix(job)) return job;
   throw option_error(one_shell_word(words[0]),

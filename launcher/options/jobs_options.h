@@ -1,5 +1,5 @@
 #pragma once
-// JobsCommand: the command lines of dtlaunch ps, logs, attach, kill and clean, read into one value;
+// JobsCommand: the command lines of dtlaunch ps, logs, attach, kill and clean as one value;
 // dtlaunch-jobs(1). These five ask hosts about jobs and share their options; launcher/jobs runs
 // them.
 
@@ -12,11 +12,11 @@
 namespace dtl {
 
 struct JobsCommand : SubcommandOptions {
-  std::vector<Host> hosts;  // to ask; this machine when none are named
-  std::string job;          // a beginning of its id; not for ps and clean
+  std::vector<Host> hosts;  // to ask; this machine if the line names none
+  std::string job;          // a prefix of its id; not for ps and clean
 };
 
-// arguments: those after the name. Reads the hostfile, but not for --help: help needs no files.
+// arguments: those after the name. Reads the hostfile, except for --help, which needs no files.
 // Throws Error(kUsage) and Error(kBadInput).
 JobsCommand parse_jobs_command(const std::string& name, const std::vector<std::string>& arguments);
 

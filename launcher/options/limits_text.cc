@@ -1,5 +1,5 @@
-// Each line repeats the meaning in a user's words: the comments of base/limits.h are for
-// developers, and a program cannot list constants.
+// Each line explains a limit to users: the comments of base/limits.h are for developers, and a
+// program cannot list constants.
 #include "launcher/options/limits_text.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace dtl {
 namespace {
 
-// Waits are shown in seconds.
+// Shows waits in seconds.
 std::string wait(std::string_view name, std::chrono::milliseconds value, std::string_view meaning) {
   return fmt::format("{:<20}{:>8} s  {}\n", name, static_cast<double>(value.count()) / 1000,
                      meaning);

@@ -1,6 +1,6 @@
 #pragma once
-// The rows of the table of options, in one source for each half of --help: one file for all would
-// exceed the limit on lines. What a row means is in launcher/options/options.h.
+// The rows of the table of options, in one source file for each half of --help, because one file
+// would exceed the limit on lines. launcher/options/options.h explains a row.
 
 #include <initializer_list>
 #include <vector>
@@ -11,7 +11,7 @@ namespace dtl {
 
 using OptionRows = std::vector<OptionRow<BlockOptions>>;
 
-// The sections one after the other. Their order is the order of --help.
+// Joins the sections; their order is the order of --help.
 OptionRows joined(std::initializer_list<OptionRows> sections);
 
 // Where to run, what to run, how to pin it.

@@ -1,5 +1,5 @@
-// Words of -launcher come from the schedulers' own descriptions, so that a new scheduler needs no
-// change here.
+// The words of -launcher come from the schedulers' descriptions, so a new scheduler needs no change
+// here.
 #include "launcher/options/option_values.h"
 
 #include <fmt/format.h>
@@ -41,8 +41,7 @@ AgentStart parse_agent_start(const std::string& text) {
         return {AgentStart::How::kScheduler, scheduler->starter, each.program};
       }
     }
-    // A scheduler's name in the place of its starter's: "slurm" for srun. The hint has the right
-    // word.
+    // The scheduler's name instead of its starter's: "slurm" for srun. The hint has the right word.
     if (scheduler->name != word) continue;
     throw option_error("-launcher " + text, "a scheduler, not a way to start agents",
                        fmt::format("-launcher {0}, the default in jobs of {1}",
@@ -78,7 +77,7 @@ std::uint32_t parse_umask(const std::string& text) {
   constexpr std::size_t kMostDigits = 4;
   const bool octal = !text.empty() && text.size() <= kMostDigits &&
                      text.find_first_not_of("01234567") == std::string::npos;
-  // 01000 is a value that no mask has; it takes the way of the other errors below.
+  // 01000 is not a valid mask, so it fails the check below.
   const auto mask = octal ? static_cast<std::uint32_t>(std::stoul(text, nullptr, 8)) : 01000;
   if (mask > 0777) {
     throw option_error("--umask " + text, "not an octal number (0 to 777)", "--umask 022");
@@ -98,7 +97,7 @@ std::string read_range(const std::string& text, SizeRange& range) {
     return fmt::format("not MIN:MAX, two whole numbers (1 to {})", kMaxRanks);
   }
   if (*least > *most) return "the range begins above its end";
-  // Only now: after an error the caller's range is as it was.
+  // Assigned last: after an error the caller's range is unchanged.
   range = {static_cast<int>(*least), static_cast<int>(*most)};
   return {};
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Values of options as types, for what the tables of options share: the command line, the job file
-// and the subcommands read the same text in the same way. The errors name the option. Pure.
+// Typed values of options, shared by all tables of options: the command line, the job file and the
+// subcommands parse the same text in the same way. The errors name the option. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -11,36 +11,36 @@
 
 namespace dtl {
 
-// -launcher: how agents come to life on the hosts.
+// -launcher: how agents start on the hosts.
 struct AgentStart {
   enum class How {
-    kSsh,        // here for names that mean this machine, over ssh on all others
-    kFork,       // all of them here, whatever the hosts' names
-    kScheduler,  // by a scheduler's own programs
+    kSsh,        // over ssh, but here for names of this machine
+    kFork,       // all of them here, for any host name
+    kScheduler,  // by a scheduler's starter
   };
   How how = How::kSsh;
-  const Starter* starter = nullptr;         // kScheduler alone
-  std::optional<std::size_t> program = {};  // of Starter::programs; absent: any of them
+  const Starter* starter = nullptr;         // kScheduler only
+  std::optional<std::size_t> program = {};  // index in Starter::programs; absent: any
 
   bool is_ssh() const { return how == How::kSsh; }
   bool is_fork() const { return how == How::kFork; }
 };
 
-// A value of -launcher. Whether this job's scheduler has the starter is not asked here: that is
-// known only once the job's surroundings are. Throws Error(kUsage).
+// A value of -launcher. Does not check that this job's scheduler has the starter: only the job's
+// surroundings tell. Throws Error(kUsage).
 AgentStart parse_agent_start(const std::string& text);
-// The signal by which a scheduler says that the job's time is nearly over: "USR1", "SIGUSR2"; 0 for
-// "none". No other signal can be chosen. Throws Error(kUsage).
+// The signal by which a scheduler announces that the job's time is nearly over: "USR1", "SIGUSR2";
+// 0 for "none". Only these are allowed. Throws Error(kUsage).
 int parse_notice_signal(const std::string& text);
 
-// "20000:20099" or "20000-20099", both ends included. One port alone is refused. Throws
+// "20000:20099" or "20000-20099", both ends included. A single port is an error. Throws
 // Error(kUsage).
 PortRange parse_port_range(const std::string& text);
 
 // "22", "0077": octal, as umask(1) takes it. Throws Error(kUsage).
 std::uint32_t parse_umask(const std::string& text);
 
-// "4", which is from 4 to 4, or "MIN:MAX", as torchrun writes it. Empty: `range` has it; else what
+// "4" (from 4 to 4) or "MIN:MAX", torchrun's form. Sets `range` and returns empty, or returns what
 // is wrong.
 std::string read_range(const std::string& text, SizeRange& range);
 

@@ -1,4 +1,4 @@
-// Where the sections of the table come together. Rows are in start_options.cc and run_options.cc.
+// Joins the sections of the table. The rows are in start_options.cc and run_options.cc.
 #include "launcher/options/options.h"
 
 #include "launcher/options/option_sections.h"

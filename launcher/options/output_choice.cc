@@ -1,4 +1,4 @@
-// Labels of Open MPI (--tag-output and --timestamp-output) win over -l, and a pattern wins over
+// Open MPI's labels (--tag-output and --timestamp-output) win over -l, and a pattern wins over
 // both.
 #include "launcher/options/output_choice.h"
 
@@ -25,7 +25,7 @@ ColorMode color_mode(const std::string& text) {
                      "--color auto, always or never");
 }
 
-// Ours are auto, block and skip; Open MPI 5 has an option of the same name, "tag,timestamp,dir=D".
+// auto, block or skip; Open MPI 5 has an option of the same name, "tag,timestamp,dir=D".
 OutputMode output_mode(OutputChoice& choice) {
   OutputMode mode = OutputMode::kAuto;
   if (choice.mode.empty()) return mode;
@@ -51,14 +51,14 @@ OutputMode output_mode(OutputChoice& choice) {
   return mode;
 }
 
-// Open MPI's directives after a name: "DIR:nocopy" keeps output there and shows none.
+// Open MPI's directives after a name: "DIR:nocopy" writes output there and does not show it.
 void take_directives(OutputChoice& choice) {
   constexpr std::string_view kNoCopy = ":nocopy", kNoJob = ":nojobid", kCopy = ":copy";
   std::string& directory = choice.log_directory;
   for (const std::string_view directive : {kNoCopy, kNoJob, kCopy}) {
     if (!directory.ends_with(directive)) continue;
     directory.resize(directory.size() - directive.size());
-    // An --only of the user's own still holds.
+    // The user's own --only still applies.
     if (directive == kNoCopy && choice.only.empty()) choice.only = "none";
     return;
   }
@@ -100,11 +100,11 @@ ConsoleOptions console_options(OutputChoice choice, const std::string& directory
   if (choice.fold && choice.no_fold) {
     throw option_error("--no-fold", "--fold is given as well", "--fold or --no-fold, not both");
   }
-  // Neither: the console folds where it writes to a terminal.
+  // Without either option the console folds output on a terminal.
   if (choice.fold || choice.no_fold) options.fold = choice.fold;
   options.hide_all = choice.only == "none";
   if (!options.hide_all && !choice.only.empty()) options.only = rank_set(choice.only);
-  // The names of files have the same letters after % as labels. An empty pattern means no file.
+  // File names use the same letters after % as labels. An empty pattern means no file.
   options.outfile = LineLabel::parse(choice.outfile);
   options.errfile = LineLabel::parse(choice.errfile);
   if (!choice.log_directory.empty()) {

@@ -1,7 +1,7 @@
 #pragma once
-// OutputChoice: the options about output and input as they were typed, and what they mean together.
-// Some of them contradict each other, and Open MPI packs several into one word; so they are judged
-// only when all are known. The screen (launcher/screen) sees the result alone. Pure.
+// OutputChoice: the options about output and input as typed, and their combined meaning. Some
+// contradict each other, and Open MPI packs several into one word, so they are checked when all are
+// known. The screen (launcher/screen) sees only the result. Pure.
 
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace dtl {
 
 struct OutputChoice {
-  // Each is empty or false where its option was not given.
+  // Empty or false if its option is absent.
   bool prepend_rank = false;           // -l
   std::string pattern;                 // -prepend-pattern
   bool tag = false, time = false;      // --tag-output, --timestamp-output
@@ -23,12 +23,12 @@ struct OutputChoice {
   std::string input;                   // --stdin
 };
 
-// What the screen is to do. A relative --log-dir is seen from `directory`, so that it is the same
-// folder on every node. Whether the job has the ranks of --only is checked once it has a plan.
-// Throws Error(kUsage).
+// The settings for the screen. A relative --log-dir starts at `directory`, so it is the same folder
+// on every node. Whether the job has the ranks of --only is checked after planning. Throws
+// Error(kUsage).
 ConsoleOptions console_options(OutputChoice choice, const std::string& directory);
 
-// Who gets standard input; without --stdin rank 0. Throws Error(kUsage).
+// Which ranks get standard input; without --stdin rank 0. Throws Error(kUsage).
 InputChoice input_choice(const OutputChoice& choice);
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// One pass over the characters. A word exists as soon as something of it has been seen, so that ""
-// is an empty argument and not nothing.
+// One pass over the characters. A word begins with its first character or quote, so "" is an empty
+// argument and not nothing.
 #include "launcher/options/program_lines.h"
 
 #include <fmt/format.h>
@@ -27,8 +27,7 @@ class LineReader {
     return c;
   }
 
-  // Counts lines, for messages: words may contain line ends.
-  // After a backslash: the end of the line is left out, whatever its form.
+  // After a backslash: skips the line end, in any form. Counts lines for messages.
   bool skip_line_end() {
     if (text_.substr(at_).starts_with("\r\n")) ++at_;
     if (!left() || text_[at_] != '\n') return false;
@@ -44,12 +43,12 @@ class LineReader {
       if (c == '\n') break;
       if (c == ' ' || c == '\t' || c == '\r') {
         in_word_ = false;
-        // Only at the start of a line. In "a#b" and "a #b" it is an argument's character.
+        // Only at the start of a line. In "a#b" and "a #b" it is part of an argument.
       } else if (c == '#' && line_.words.empty() && !in_word_) {
-        // The line end stays, and ends the line.
+        // Keeps the line end, which ends the line.
         while (left() && text_[at_] != '\n') ++at_;
       } else if (c == '\\') {
-        // A backslash at the end of the file has nothing to quote, and stands for itself.
+        // A backslash at the end of the file quotes nothing and is kept.
         if (!left()) word() += c;
         if (left() && !skip_line_end()) word() += take();
       } else if (c == '\'' || c == '"') {
@@ -62,7 +61,7 @@ class LineReader {
   }
 
   void read_quoted(char quote) {
-    // The error names the line where the quote begins; its end is usually the end of the file.
+    // The error names the line of the opening quote; no closing one may follow in the file.
     const int opened = number_;
     std::string& text = word();
     while (left()) {
@@ -77,7 +76,7 @@ class LineReader {
                      "man 1 dtlaunch, PROGRAM FILES");
   }
 
-  // The word that is being read; begins one where there is none.
+  // The current word; begins one if there is none.
   std::string& word() {
     if (!in_word_) line_.words.emplace_back();
     in_word_ = true;

@@ -1,7 +1,6 @@
 #pragma once
-// FileLine: the lines of -configfile, cut into words in a shell's way of quoting: one line for each
-// program. No shell reads them, so nothing is expanded or run. What the words mean is
-// command_line.h's business. Pure.
+// FileLine: the lines of -configfile, split into words with a shell's quoting, one line for each
+// program. Nothing is expanded or run. command_line.h interprets the words. Pure.
 
 #include <string>
 #include <string_view>
@@ -14,10 +13,10 @@ struct FileLine {
   std::vector<std::string> words;
 };
 
-// Blank lines and lines that begin with '#' are left out. A backslash at the end of a line joins it
-// with the next one. Blanks part words; '...' and "..." keep them together. A backslash takes the
-// next character as it is; within "..." only before " and \\, as in a shell. Nothing is expanded.
-// Throws Error(kBadInput) with "path:line" where a quote is not closed.
+// Skips blank lines and lines that begin with '#'. A backslash at the end of a line joins it with
+// the next one. Blanks separate words; '...' and "..." keep them together. A backslash quotes the
+// next character; within "..." only before " and \\, as in a shell. Throws Error(kBadInput) with
+// "path:line" for an unclosed quote.
 std::vector<FileLine> read_program_lines(std::string_view text, const std::string& path);
 
 }  // namespace dtl

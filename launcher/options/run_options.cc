@@ -1,6 +1,5 @@
-// How to watch a job and how it ends: the second half of the table. A row is a section, the names,
-// the value, the help, where the value goes, and traits such as the job file's key. The last of the
-// names is the canonical one.
+// How to watch a job and how it ends: the second half of the table. A row has a section, names (the
+// last is the canonical one), value, help, target, and traits such as the job file's key.
 #include "launcher/options/option_sections.h"
 
 #include <fmt/format.h>
@@ -26,12 +25,11 @@ constexpr std::string_view kAbout = "About dtlaunch";
 
 constexpr int kMaxRestarts = 10'000;
 constexpr double kMaxSeconds = 366.0 * 24 * 3600;
-// The record of a job holds all of them in one line of 4096 bytes.
+// The record of a job holds all tags in one line of 4096 bytes.
 constexpr std::size_t kMaxTagBytes = 64, kMaxTags = 32;
-constexpr double kMostReconnect =
-    24.0 * 3600;  // ranks that nobody hears of for longer are forgotten
+constexpr double kMostReconnect = 24.0 * 3600;  // do not keep unreachable ranks running for longer
 
-// A number of seconds, fractions included. Kept in milliseconds, which the clocks of a job count.
+// A number of seconds, fractions included. Stored in milliseconds, the unit of a job's clocks.
 template <auto... Members>
 Target<B> seconds(double low, double high = kMaxSeconds) {
   return {Takes::kValue,
@@ -44,7 +42,7 @@ Target<B> seconds(double low, double high = kMaxSeconds) {
           }};
 }
 
-// The shell runs it later; whether its program may be run at all is checked in launcher/request.
+// The shell runs it later; launcher/request checks whether it may run its program.
 Target<B> shell_command() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
             if (trim(text).empty()) return "the command is empty";
@@ -57,8 +55,8 @@ bool is_ascii_word(unsigned char sign) {
   return sign < 128 && std::isalnum(sign) != 0;
 }
 
-// Names stand in tables, in JSON and between commas: no blanks, commas or quotes. A dash in front
-// would be an option that lacks its value.
+// Tags appear in tables, in JSON and between commas: no blanks, commas or quotes. A leading dash
+// would be an option without its value.
 void check_tag(const std::string& name) {
   constexpr std::string_view kSigns = "._:/@+=-";
   const auto refuse = [](const std::string& reason) {
@@ -80,8 +78,8 @@ void check_tag(const std::string& name) {
 
 Target<B> tags() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
-            // --tag may be given several times, and the job file has a list: all are added, each
-            // name once.
+            // --tag may be given several times, and the job file has a list: adds all, each name
+            // once.
             std::vector<std::string>& tags = block.line.reporting.tags;
             for (const std::string& name : split(text, ',')) {
               check_tag(name);
@@ -92,7 +90,7 @@ Target<B> tags() {
           }};
 }
 
-// A row is read as one.
+// One row per line.
 // clang-format off
 OptionRows watch_options() {
   return {

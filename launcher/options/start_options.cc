@@ -1,5 +1,5 @@
-// Where to run, what to run and how to pin it: the first half of the table. run_options.cc says how
-// a row is read.
+// Where to run, what to run and how to pin it: the first half of the table. run_options.cc explains
+// a row.
 #include "launcher/options/option_sections.h"
 
 #include <fmt/format.h>
@@ -22,18 +22,17 @@ constexpr std::string_view kWhere = "Where to run";
 constexpr std::string_view kWhat = "What to run";
 constexpr std::string_view kPin = "How to pin ranks";
 
-// Open MPI adds up "-host a -host b".
+// Open MPI combines "-host a -host b".
 Target<B> hosts() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
             std::string& hosts = block.line.hosts;
-            // The list is parsed when the job is described: it may be a program's own.
+            // Parsed later, with the job's description, because a program may have its own list.
             hosts += (hosts.empty() ? "" : ",") + text;
             return std::string();
           }};
 }
 
-// "N" goes to `number`, "MIN:MAX" to `range`.
-// The two functions give the places in a block where the values go.
+// "N" sets `number`, "MIN:MAX" sets `range`. The two functions return these members of a block.
 Target<B> size(std::optional<int>& (*number)(B&), std::optional<SizeRange>& (*range)(B&)) {
   return {Takes::kValue, [=](B& block, const std::string& text, const Option&) {
             SizeRange said;
@@ -82,9 +81,8 @@ Target<B> variable() {
           }};
 }
 
-// Open MPI's -x NAME=VALUE sets, -x NAME passes on.
-// -x NAME keeps the name alone; its value is looked up in launcher/request, which knows the
-// environment.
+// Open MPI's -x NAME=VALUE sets a variable, -x NAME passes it on. For the latter only the name is
+// kept; launcher/request, which knows the environment, looks up the value.
 Target<B> exported() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) -> std::string {
             const std::string name = text.substr(0, text.find('='));
@@ -112,7 +110,7 @@ Target<B> inherit(const std::string& how) {
           }};
 }
 
-// The program's own arguments follow, as the words behind the options.
+// The program's own arguments follow as the words after the options.
 Target<B> module() {
   return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
             block.program.command = {"python3", "-m", text};
@@ -120,7 +118,7 @@ Target<B> module() {
           }};
 }
 
-// A row is read as one.
+// One row per line.
 // clang-format off
 OptionRows where_options() {
   return {

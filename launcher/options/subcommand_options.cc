@@ -1,4 +1,4 @@
-// Rows that several subcommands have are functions here, so that one option reads the same
+// Functions return the rows that several subcommands share, so that an option is the same
 // everywhere.
 #include "launcher/options/subcommand_options.h"
 
@@ -30,7 +30,7 @@ constexpr int kMostPodGrace = 7 * 24 * 3600;       // seconds
 constexpr int kMostPodDeadline = 366 * 24 * 3600;  // seconds
 constexpr int kMostPodRestarts = 1000;
 
-// The same seconds as --reconnect of a job, without its key in a job file.
+// The seconds of a job's --reconnect, without its key in a job file.
 Target<Sub> look_for() {
   return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) -> std::string {
             double value = 0;
@@ -90,7 +90,7 @@ Target<Sub> signal() {
 Target<Sub> idle_hours() {
   return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) {
             double hours = 0;
-            // 0 hours would end the holder before the first launch.
+            // 0 hours would end the holder before its first launch.
             if (!read_real(text, 0, kMostIdleHours, hours).empty() || hours == 0) {
               return fmt::format("not a number of hours (more than 0, up to {})", kMostIdleHours);
             }
@@ -148,7 +148,7 @@ Target<Sub> pods() {
           }};
 }
 
-// One more value of an option that may be given several times.
+// Adds a value to an option that may be given several times.
 template <auto Member>
 Target<Sub> one_more() {
   return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) {
@@ -199,7 +199,7 @@ std::vector<Row> kube_rows() {
   };
 }
 
-// Of the commands that are about jobs, what only one of them has.
+// The rows that only one of the commands about jobs has.
 std::vector<Row> own_rows(const std::string& name) {
   if (name == "ps") {
     return {{kOptions, {"-a", "--all"}, "", "also list jobs that have ended", into::flag<&Sub::all>()},
@@ -225,7 +225,7 @@ std::vector<Row> own_rows(const std::string& name) {
 
 std::vector<Row> jobs_rows(const std::string& name) {
   std::vector<Row> rows = {hostfile_row("hostfile of the hosts to ask"), hosts_row()};
-  // logs follows with -f, as tail does; its hostfile has the long names alone.
+  // For logs, -f means follow, as in tail; its hostfile has only long names.
   if (name == "logs") rows[0].names.erase(rows[0].names.begin());
   for (Row& own : own_rows(name)) rows.push_back(std::move(own));
   rows.push_back(help_row());
@@ -245,7 +245,7 @@ std::vector<Row> rows_of(const std::string& name) {
 }  // namespace
 
 const OptionTable<SubcommandOptions>& subcommand_options(const std::string& name) {
-  // Only the tables that are asked for are made; a start of a job needs none of them.
+  // Builds only the tables that are used; starting a job uses none of them.
   static std::map<std::string, OptionTable<Sub>> tables;
   const auto known = tables.find(name);
   return known != tables.end() ? known->second : tables.emplace(name, rows_of(name)).first->second;
@@ -284,7 +284,7 @@ std::vector<Host> hosts_of(const SubcommandOptions& options) {
     return parse_hostfile(read_trusted_file(options.hostfile, kMaxHostfileBytes, "hostfile"),
                           options.hostfile);
   }
-  // The agent of this machine is asked without ssh.
+  // This machine's agent is asked without ssh.
   Host local;
   local.name = "localhost";
   return {local};
@@ -302,7 +302,7 @@ std::optional<int> signal_by_name(std::string_view text) {
   if (const auto number = parse_integer(text, 1, 64)) return static_cast<int>(*number);
   std::string wanted = to_lower(text);
   if (!wanted.starts_with("sig")) wanted = "sig" + wanted;
-  // From 32 on libc keeps two signals for itself, and the rest have no names.
+  // From 32 on libc reserves two signals, and the rest have no names.
   for (int signal = 1; signal < 32; ++signal) {
     if (to_lower(signal_name(signal)) == wanted) return signal;
   }

@@ -1,7 +1,6 @@
 #pragma once
-// SubcommandOptions: the options of dtlaunch's subcommands. Each subcommand has a table of its own,
-// and all tables fill one struct: they share most options. What a subcommand does with them is its
-// own room's business.
+// SubcommandOptions: the options of dtlaunch's subcommands. Each subcommand has its own table; all
+// tables fill one struct, because they share most options. Each subcommand's folder uses them.
 
 #include <chrono>
 #include <optional>
@@ -15,7 +14,7 @@
 
 namespace dtl {
 
-// Of kube render, as typed. Whether the values fit together is checked in launcher/kube.
+// For kube render, as typed. launcher/kube checks whether the values fit together.
 struct KubeWords {
   std::string kind, name = "dtlaunch", name_space, image;
   std::optional<SizeRange> nodes;
@@ -41,39 +40,39 @@ struct SubcommandOptions {
   int signal = 15;                                                // kill
   bool remove = false;                                            // push
   bool list = false;                                              // up
-  std::chrono::seconds idle = std::chrono::hours(8);              // up; of no launch
+  std::chrono::seconds idle = std::chrono::hours(8);              // up; without a launch
   std::string interface, python;                                  // doctor
   bool quick = false, json = false;                               // doctor
   int verbosity = 0;                                              // doctor
   KubeWords kube;
 
-  std::vector<std::string> words;  // what is not an option
+  std::vector<std::string> words;  // words that are not options
   std::vector<TypedOption> typed;  // the options as they were given, for messages
 
   bool names_hosts() const { return !hostfile.empty() || !host_list.empty(); }
 };
 
-// The table of one subcommand, made at the first call. Not safe to call from several threads.
-// `name` is a subcommand's.
+// The table of one subcommand, built at the first call. Not thread-safe. `name` must be a
+// subcommand.
 const OptionTable<SubcommandOptions>& subcommand_options(const std::string& name);
 
-// arguments: those after the subcommand's name. Options may stand before and after the words; of
-// kube only before them, since a program with options of its own may follow. Throws Error(kUsage).
+// arguments: those after the subcommand's name. Options may come before and after the words; for
+// kube only before them, because a program with its own options may follow. Throws Error(kUsage).
 SubcommandOptions parse_subcommand(const std::string& name,
                                    const std::vector<std::string>& arguments);
 
 // "dtlaunch NAME --help", the command to try.
 std::string subcommand_help_command(const std::string& name);
 
-// For a subcommand `name` that takes options only. Throws Error(kUsage).
+// For a subcommand `name` that accepts only options. Throws Error(kUsage).
 void refuse_words(const std::string& name, const SubcommandOptions& options);
 
-// The hosts of -f FILE or -hosts LIST, of which at most one may be given; this machine when neither
-// is. Throws Error(kUsage) and Error(kBadInput).
+// The hosts of -f FILE or -hosts LIST, of which at most one may be given; without both, this
+// machine. Throws Error(kUsage) and Error(kBadInput).
 std::vector<Host> named_hosts(const SubcommandOptions& options);
 
-// The number of a signal: "TERM", "SIGTERM", "15"; nullopt when there is no such signal. Real-time
-// signals have numbers alone.
+// The number of a signal: "TERM", "SIGTERM", "15"; nullopt if there is no such signal. Real-time
+// signals have only numbers.
 std::optional<int> signal_by_name(std::string_view text);
 
 }  // namespace dtl

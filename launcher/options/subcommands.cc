@@ -39,18 +39,18 @@ std::string summary_sentence(const Subcommand& subcommand) {
 }
 
 std::string meant_subcommand(std::string_view word) {
-  // Words of other programs that list and end jobs: systemctl, docker, squeue's and qdel's users.
+  // Words of other programs that list and end jobs: systemctl, docker, squeue, qdel.
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
       {"status", "ps"}, {"list", "ps"},   {"ls", "ps"},         {"jobs", "ps"},
       {"top", "ps"},    {"stop", "kill"}, {"cancel", "kill"},   {"end", "kill"},
       {"log", "logs"},  {"tail", "logs"}, {"cleanup", "clean"}, {"check", "doctor"}};
-  // By meaning first; nearest() goes by letters alone.
+  // By meaning first; nearest() compares only letters.
   for (const auto& [theirs, ours] : kOthers) {
     if (word == theirs) return std::string(ours);
   }
   std::vector<std::string> names;
   for (const Subcommand& subcommand : subcommand_table()) names.emplace_back(subcommand.name);
-  // Of two letters, half of all programs would be near to ps and up.
+  // With two letters, half of all programs would be close to ps and up.
   return word.size() < 4 ? std::string() : nearest(word, names);
 }
 

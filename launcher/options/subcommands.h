@@ -1,8 +1,8 @@
 #pragma once
-// Subcommand: the names and summaries of `dtlaunch doctor` and its like. A word is a subcommand
-// only where it is the first of the command line; after options or after `--` it is a program's
-// name. The table holds no code, so that the command line can be parsed without the code behind the
-// subcommands; launcher/run/commands.cc runs them.
+// Subcommand: the names and summaries of `dtlaunch doctor` and other subcommands. A word is a
+// subcommand only as the first of the command line; after options or `--` it is a program's name.
+// The table has no code, so the command line can be parsed without the subcommands' code;
+// launcher/run/commands.cc runs them.
 
 #include <span>
 #include <string>
@@ -22,7 +22,7 @@ bool is_subcommand(std::string_view word);
 // "List the jobs.": the summary as the first line of the command's own help.
 std::string summary_sentence(const Subcommand& subcommand);
 
-// The subcommand that somebody may have meant who wrote `word` first: "doctor" for "doctr", "ps"
+// The subcommand that a user probably meant by the first word `word`: "doctor" for "doctr", "ps"
 // for "status". Otherwise the word would start as a program on each host and fail there. Empty:
 // none.
 std::string meant_subcommand(std::string_view word);

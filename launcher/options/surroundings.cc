@@ -1,4 +1,4 @@
-// The umask changes for a moment: a file that another thread creates meanwhile gets the wrong mode.
+// Changes the umask for a moment: a file that another thread creates meanwhile gets the wrong mode.
 #include "launcher/options/surroundings.h"
 
 #include <sys/stat.h>
@@ -12,7 +12,7 @@ namespace dtl {
 namespace {
 
 std::uint32_t own_umask() {
-  const mode_t mask = ::umask(077);  // no other system call tells it
+  const mode_t mask = ::umask(077);  // the only way to read it with a system call
   ::umask(mask);
   return mask;
 }
@@ -24,7 +24,7 @@ Surroundings current_surroundings() {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::size_t equals = text.find('=');
-    // A caller of execve(2) may put anything there; no program could look such an entry up.
+    // A caller of execve(2) may pass anything; no program can look up such an entry.
     if (equals == std::string::npos || equals == 0) continue;
     around.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -34,7 +34,7 @@ Surroundings current_surroundings() {
     throw Error(Exit::kOs, "working directory: cannot read its name", failed.message(),
                 "cd; dtlaunch ...");
   }
-  // Not argv[0]: that is whatever the caller says. dtagent and dttrain lie beside the real file.
+  // Not argv[0], which the caller chooses. dtagent and dttrain are beside the real file.
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (failed)
     throw Error(Exit::kOs, "/proc/self/exe: cannot read", failed.message(), "ls -l /proc/self/exe");

@@ -1,4 +1,4 @@
-// Only regular files are checked: a pipe belongs to whoever has made it.
+// Checks only regular files: a pipe belongs to whoever made it.
 #include "launcher/options/trusted_file.h"
 
 #include <fmt/format.h>
@@ -22,23 +22,22 @@ bool is_trusted(uid_t user) {
   return user == 0 || user == ::geteuid();
 }
 
-// The least trusted of the owner of a link and the owner of its file: a link's owner chooses what
-// it leads to.
+// The less trusted one of a link's owner and its file's owner: a link's owner chooses its target.
 uid_t least_trusted_owner(const std::string& path, uid_t owner_of_file) {
   struct stat link {};
   const bool is_link = ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
-  // A file that is not trusted is named by its own owner.
+  // An untrusted file is reported with its own owner.
   return is_link && is_trusted(owner_of_file) ? link.st_uid : owner_of_file;
 }
 
-// Of a shell's command line, without its quotes, and with the home that stands for "~".
-// It knows no $VARIABLE and no `command`: what these become only the shell knows.
+// The first word of a shell's command line, without quotes and with "~" expanded. Does not handle
+// $VARIABLE and `command`, which only the shell can resolve.
 std::string first_word(std::string_view text) {
   std::string word;
   char quote = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    // What ends a word for a shell, outside of quotes.
+    // Characters that end a word for a shell, outside quotes.
     if (quote == 0 && std::string_view(" \t\n;&|<>()").find(c) != std::string_view::npos) break;
     if (c == quote) {
       quote = 0;
@@ -55,7 +54,7 @@ std::string first_word(std::string_view text) {
 }
 
 // Whoever writes it chooses where the job's commands and secrets go. A group may write it;
-// everybody may not.
+// everybody must not.
 void check_trusted(const std::string& path, const struct stat& status, const std::string& kind) {
   const uid_t owner = least_trusted_owner(path, status.st_uid);
   if (!is_trusted(owner)) {
@@ -69,12 +68,12 @@ void check_trusted(const std::string& path, const struct stat& status, const std
   }
 }
 
-// Who may write a folder may put another file in the place of this one, unless the folder is
-// sticky: then only the owner of a file may replace it.
+// Whoever may write a folder can replace this file, unless the folder is sticky: then only the
+// file's owner can.
 void check_folders_above(const std::string& path, const std::string& kind) {
   namespace fs = std::filesystem;
   std::error_code error;
-  // Both ways: a link may lie in a safe folder and lead to a file in one that is not.
+  // Both paths: a link in a safe folder may lead to a file in an unsafe one.
   for (const fs::path& file : {fs::absolute(path, error), fs::canonical(path, error)}) {
     fs::path folder = file.parent_path();
     for (; !folder.empty(); folder = folder == folder.root_path() ? "" : folder.parent_path()) {
@@ -106,7 +105,7 @@ std::string read_trusted_file(const std::string& path, std::size_t limit_bytes,
 void check_trusted_command(const std::string& command, const std::string& kind) {
   const std::string word = first_word(trim(command));
   struct stat status {};
-  // A file that is not there is the shell's to report.
+  // The shell reports a missing file.
   if (word.find('/') == word.npos || !is_file(word, status)) return;
   check_trusted(word, status, kind);
   check_folders_above(word, kind);

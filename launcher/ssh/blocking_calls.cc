@@ -1,5 +1,5 @@
-// A task is passed from hand to hand: run() makes it, a worker does its work, and the context's
-// thread ends it. Only the queue is shared, under its mutex.
+// run() makes a task, a worker runs it, and the context's thread ends it. Only the queue is shared,
+// under its mutex.
 #include "launcher/ssh/blocking_calls.h"
 
 #include <condition_variable>
@@ -12,7 +12,7 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kMaxWorkers = 16;  // names resolve in parallel, a dead server holds each 10 s
+constexpr std::size_t kMaxWorkers = 16;   // resolves names in parallel; a dead server takes 10 s
 constexpr std::chrono::seconds kIdle{5};  // an idle worker ends after this
 
 // One call to run(), shared by the coroutine that waits and the worker that works.
@@ -20,7 +20,7 @@ struct Task {
   Task(asio::io_context& owner, std::function<void()> to_do,
        std::chrono::steady_clock::time_point deadline)
       : context(owner), work(std::move(to_do)), done(owner, deadline) {}
-  asio::io_context& context;  // touched by the worker only while the queue says it is alive
+  asio::io_context& context;  // the worker uses it only while the queue says that it exists
   std::function<void()> work;
   asio::steady_timer done;  // cancelled on the context's thread when the work is done
   std::exception_ptr failure;
@@ -29,7 +29,7 @@ struct Task {
 
 }  // namespace
 
-// Kept by the service and by each worker: whoever is last destroys it.
+// Owned by the service and by each worker; the last owner destroys it.
 struct BlockingCalls::Queue {
   std::mutex mutex;
   std::condition_variable changed;
@@ -41,7 +41,7 @@ struct BlockingCalls::Queue {
   void push(std::shared_ptr<Task> task, const std::shared_ptr<Queue>& self) {
     const std::lock_guard lock(mutex);
     waiting.push_back(std::move(task));
-    // An idle worker takes it, or at the limit the next that is done.
+    // Takes an idle worker or, at the limit, the next one that becomes idle.
     if (idle >= waiting.size() || threads >= kMaxWorkers) {
       changed.notify_one();
       return;
@@ -58,7 +58,7 @@ struct BlockingCalls::Queue {
       const bool woken =
           changed.wait_for(lock, kIdle, [this] { return !waiting.empty() || !context_alive; });
       --idle;
-      // What is left in the queue was cleared by shutdown().
+      // shutdown() has cleared the queue.
       if (!woken || !context_alive) break;
       std::shared_ptr<Task> task = std::move(waiting.front());
       waiting.pop_front();
@@ -67,10 +67,10 @@ struct BlockingCalls::Queue {
       lock.lock();
       if (context_alive) {
         hand_back(std::move(task),
-                  std::move(failure));  // what is thrown is the other thread's alone
+                  std::move(failure));  // the exception moves to the other thread
       } else {
-        // What the work owns may belong to the context (a session's socket and timers) and can no
-        // longer be destroyed; the program is ending.
+        // The work may own objects of the context (a session's socket and timers), which can no
+        // longer be destroyed. Leak them: the program is ending.
         new std::shared_ptr<Task>(std::move(task));
       }
     }
@@ -79,7 +79,7 @@ struct BlockingCalls::Queue {
 
   static std::exception_ptr attempt(Task& task) {
     try {           // the root of a thread
-      task.work();  // and what it owns is destroyed with the task, on the context's thread
+      task.work();  // destroyed with the task, on the context's thread
       return nullptr;
     } catch (...) {
       return std::current_exception();
@@ -88,7 +88,7 @@ struct BlockingCalls::Queue {
 
   static void hand_back(std::shared_ptr<Task> task, std::exception_ptr failure) {
     asio::io_context& context = task->context;
-    // Under the lock, so the context is still there. The task's work is destroyed on its thread.
+    // Under the lock, so the context still exists. Its thread destroys the work.
     asio::post(context, [task = std::move(task), failure = std::move(failure)] {
       task->failure = failure;
       task->finished = true;
@@ -117,7 +117,7 @@ awaitable<bool> BlockingCalls::run(std::function<void()> work,
       std::make_shared<Task>(static_cast<asio::io_context&>(context()), std::move(work), deadline);
   queue_->push(task, queue_);
   boost::system::error_code woken;
-  // The handler that ends it runs on this thread, so nothing can come between this line and the
+  // The handler that ends the task runs on this thread, so it cannot run between this check and the
   // wait.
   if (!task->finished) {
     co_await task->done.async_wait(asio::redirect_error(asio::use_awaitable, woken));

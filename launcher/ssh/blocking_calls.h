@@ -1,11 +1,10 @@
 #pragma once
-// BlockingCalls: a few threads for calls that block and cannot be made otherwise: getaddrinfo,
-// ssh's configuration and key files, ssh-agent. They belong to an io_context (asio keeps one
-// BlockingCalls per context) and hand their results back to its thread. One host whose name server
-// is dead must not hold up the others.
+// BlockingCalls: a few threads for calls that can only block: getaddrinfo, ssh's configuration and
+// key files, ssh-agent. They belong to an io_context (asio keeps one BlockingCalls per context) and
+// return their results to its thread. One host with a dead name server must not delay the others.
 //
-// getaddrinfo cannot be interrupted, so a worker may still hang when the program wants to end:
-// workers are never joined, and own whatever they touch.
+// A worker may still hang in getaddrinfo, which cannot be interrupted, when the program ends. So
+// workers are never joined, and own everything that they use.
 
 #include <chrono>
 #include <functional>
@@ -24,9 +23,9 @@ class BlockingCalls : public asio::execution_context::service {
   explicit BlockingCalls(asio::execution_context& context);
   ~BlockingCalls() override;
 
-  // Runs `work` in a worker. Resumes with true when it is done, with false at the deadline (the
-  // work may go on: it must own what it uses). Rethrows what it threw. Not in one expression with
-  // co_await: g++ 12 destroys the lambda's captures twice there.
+  // Runs `work` in a worker. Resumes with true when it is done, with false at the deadline; the
+  // work may then continue, so it must own what it uses. Rethrows its exceptions. Do not write the
+  // lambda inside a co_await expression: g++ 12 destroys its captures twice there.
   awaitable<bool> run(std::function<void()> work, std::chrono::steady_clock::time_point deadline);
 
  private:
@@ -36,7 +35,7 @@ class BlockingCalls : public asio::execution_context::service {
   std::shared_ptr<Queue> queue_;  // shared with the threads, which may outlive the context
 };
 
-// Made at the first call.
+// Created at the first call.
 BlockingCalls& workers_of(asio::io_context& context);
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// The verdict is as OpenSSH's with StrictHostKeyChecking=yes. "accept-new" is our option alone: the
-// setting of ~/.ssh/config is not asked.
+// Judges as OpenSSH does with StrictHostKeyChecking=yes, and ignores this setting in ~/.ssh/config.
+// "accept-new" is our own option.
 #include "launcher/ssh/host_key.h"
 
 #include <fmt/format.h>
@@ -27,8 +27,8 @@ constexpr const char* kCommand = "KnownHostsCommand ";
 
 struct Judgement {
   HostKeyVerdict verdict;
-  std::string name;                   // under which the host was looked for
-  bool by_alias = false;              // it is HostKeyAlias
+  std::string name;                   // under which the host was looked up
+  bool by_alias = false;              // name is HostKeyAlias
   std::vector<std::string> left_out;  // sources that could not be used
 };
 
@@ -163,7 +163,7 @@ Error refusal(const SshSettings& settings, const Judgement& judgement,
   const std::string& where = verdict.line.where;
   std::string reason, hint = login_command(settings.host);
   switch (verdict.state) {
-    // kKnown is not refused; the compiler wants all cases.
+    // Never refused; the compiler wants all cases.
     case HostKeyState::kKnown:
     case HostKeyState::kUnknown:
       reason = fmt::format("unknown host key {}", fingerprint);
@@ -216,7 +216,7 @@ void check_pod_key(const SshSettings& settings, const std::string& fingerprint) 
   }
   const HostKey key(raw, &ssh_key_free);
   const std::string expected = fingerprint_of(key.get());
-  // Two keys that cannot be read must not count as equal.
+  // Two unreadable keys must not compare equal.
   if (!expected.empty() && fingerprint == expected) return;
   throw Error(
       Exit::kAuth, "cannot start agent",
@@ -274,7 +274,7 @@ awaitable<void> check_host_key(std::shared_ptr<SshSession> session,
   }
   const HostKeyState state = judgement->verdict.state;
   if (state == HostKeyState::kKnown) co_return;
-  // Only where everything has been looked at is a key new; and libssh cannot note it for an alias.
+  // A key is new only if every source was read; and libssh cannot add it under an alias.
   const bool is_new =
       state == HostKeyState::kUnknown && judgement->left_out.empty() && !judgement->by_alias;
   if (!is_new || !settings->trust.accept_new_host_keys) {

@@ -1,7 +1,6 @@
 #pragma once
-// check_host_key(): is this the host that we know? Asked before anything about the user is sent.
-// libssh reads keys and compares hashed names; what follows from the lines is known_hosts.h's to
-// judge.
+// check_host_key(): checks that this is the host that we know, before anything about the user is
+// sent. libssh reads keys and compares hashed names; known_hosts.h judges the lines.
 
 #include <memory>
 #include <string>
@@ -34,9 +33,9 @@ std::shared_ptr<KnownHost> find_known_host(const SshSettings& settings,
 // After ssh_connect has succeeded. Accepts what ssh accepts: files, names and commands as the
 // configuration has them (known_hosts_sources.h), and where there is no ssh, the usual files.
 // Error(kAuth) with FILE:LINE and both fingerprints for a key that is changed, revoked, of another
-// type than the known one, or unknown; where new host keys are accepted an unknown one is added to
-// the user's known_hosts instead, and said so on standard error. Of the pods of an MPIJob their own
-// key alone is good, whatever known_hosts says.
+// type than the known one, or unknown. If new host keys are accepted, adds an unknown one to the
+// user's known_hosts and says so on standard error. Pods of an MPIJob must show their own key,
+// whatever known_hosts says.
 awaitable<void> check_host_key(std::shared_ptr<SshSession> session,
                                std::shared_ptr<const SshSettings> settings,
                                std::shared_ptr<KnownHost> known);

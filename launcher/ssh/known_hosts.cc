@@ -1,4 +1,4 @@
-// A line about this host that cannot be understood must not make the host look new.
+// A line about this host that cannot be parsed must not make the host look new.
 #include "launcher/ssh/known_hosts.h"
 
 #include <fmt/format.h>
@@ -13,14 +13,14 @@ namespace {
 KnownHostsMarker marker_of(std::string_view word) {
   if (word == "@revoked") return KnownHostsMarker::kRevoked;
   if (word == "@cert-authority") return KnownHostsMarker::kCertAuthority;
-  // A marker of a later OpenSSH.
+  // A marker of a newer OpenSSH.
   return KnownHostsMarker::kUnknown;
 }
 
-// OpenSSH gives up on longer patterns, and with them on the whole list.
+// OpenSSH rejects longer patterns, and with them the whole list.
 constexpr std::size_t kMaxPatternBytes = 1023;
 
-// Greedy, with one place to come back to: the time is bounded by the product of both lengths.
+// Greedy, with one position to backtrack to: the time is bounded by the product of both lengths.
 bool match_pattern(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0, star = pattern.npos, from = 0;
   while (t < text.size()) {
@@ -48,7 +48,7 @@ bool match_host_patterns(std::string_view patterns, std::string_view host) {
   for (const std::string& each : split(to_lower(patterns), ',')) {
     const bool negated = each.starts_with('!');
     const std::string_view pattern = std::string_view(each).substr(negated ? 1 : 0);
-    // Here, too, or a host would be known to one of the two and not to the other.
+    // As OpenSSH does; otherwise only one of the two would know the host.
     if (pattern.size() >= kMaxPatternBytes) return false;
     if (!match_pattern(pattern, name)) continue;
     // Whatever other patterns match.
@@ -91,7 +91,7 @@ HostKeyVerdict judge_host_key(const std::vector<KnownKey>& known, const std::str
   for (const KnownKey& key : known) {
     switch (key.marker) {
       case KnownHostsMarker::kRevoked:
-        // A revocation that cannot be read might be of this very key.
+        // An unreadable revocation may concern this very key.
         if (key.unreadable) return {HostKeyState::kUnreadable, key};
         if (key.fingerprint == fingerprint) return {HostKeyState::kRevoked, key};
         break;
@@ -114,9 +114,9 @@ HostKeyVerdict judge_host_key(const std::vector<KnownKey>& known, const std::str
         break;
     }
   }
-  // A host may have several keys, so one that fits is enough; a revoked one was refused above.
+  // A host may have several keys: one match is enough. Revoked keys were refused above.
   if (same) return {HostKeyState::kKnown, *same};
-  // A changed key is more serious than a line that cannot be read.
+  // A changed key is more serious than an unreadable line.
   if (changed) return {HostKeyState::kChanged, *changed};
   if (unreadable) return {HostKeyState::kUnreadable, *unreadable};
   if (other) return {HostKeyState::kOtherType, *other};

@@ -22,9 +22,9 @@ namespace dtl {
 namespace {
 
 constexpr int kSshPort = 22;
-// "Match exec" runs commands of the user. A login waits this long for them, and no longer.
+// "Match exec" runs the user's commands. A login waits at most this long for them.
 constexpr std::chrono::seconds kSshPatience{5};
-constexpr std::size_t kMostBytes = 1U << 20;  // of its answer, and of the command's lines
+constexpr std::size_t kMostBytes = 1U << 20;  // of ssh's or the command's output
 
 constexpr const char* kConfigFolder = "/etc/ssh/ssh_config.d";
 constexpr std::array<std::string_view, 4> kAboutSources = {
@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 4> kAboutSources = {
 
 using Tokens = std::map<char, std::string>;
 
-// A line of ssh_config(5). Debian's own Include is followed, others are not.
+// A line of ssh_config(5). Follows Debian's own Include, but no other.
 bool is_about_sources(const std::string& line) {
   const std::string text = to_lower(trim(line));
   const std::size_t end = std::min(text.find_first_of(" \t="), text.size());
@@ -43,7 +43,7 @@ bool is_about_sources(const std::string& line) {
   return std::find(kAboutSources.begin(), kAboutSources.end(), keyword) != kAboutSources.end();
 }
 
-// nullopt: the text has a token that we cannot fill in, or a variable that is not set.
+// nullopt: the text has a token that we cannot expand, or an unset variable.
 std::optional<std::string> expand(std::string_view text, const Tokens& tokens) {
   std::string expanded;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -69,8 +69,8 @@ std::string after_tilde(const std::string& path, const std::string& home) {
   return path.starts_with("~/") ? home + path.substr(1) : path;
 }
 
-// Words as OpenSSH's argv_split() has them: blanks part them, quotes keep blanks, a backslash
-// protects a quote, itself, and outside of quotes a blank.
+// Splits words as OpenSSH's argv_split(): blanks separate them, quotes keep blanks, a backslash
+// quotes a quote, itself and, outside quotes, a blank.
 std::vector<std::string> split_arguments(std::string_view text) {
   std::vector<std::string> words;
   bool within = false;
@@ -136,14 +136,14 @@ class Reader {
   }
 
  private:
-  // `ssh -G` prints the words of a list without quotes, so a path with a blank is not told from
-  // two paths: both readings are tried, and a file that is not there says nothing.
+  // `ssh -G` prints a list's words without quotes, so a path with a blank looks like two paths:
+  // tries both readings, and a missing file has no keys.
   void add_files(const std::string& keyword, const std::string& value) {
     std::vector<std::string> paths = split(value, ' ');
     if (paths.size() > 1) paths.push_back(value);
     for (const std::string& path : paths) {
       if (path.empty() || path == "none") continue;
-      // Some versions of ssh print the path as it is written, others expanded.
+      // Some versions of ssh print the path as written, others expanded.
       if (::access(path.c_str(), F_OK) == 0) {
         sources_.files.push_back(path);
       } else if (const auto expanded = expand(after_tilde(path, settings_.home), tokens_)) {
@@ -190,7 +190,7 @@ std::vector<std::string> known_names(const SshSettings& settings, const std::str
   if (!alias.empty()) return {to_lower(alias)};  // whatever the port
   std::vector<std::string> names;
   const auto add = [&](const std::string& as_typed) {
-    const std::string name = to_lower(as_typed);  // ssh hashes it so
+    const std::string name = to_lower(as_typed);  // ssh hashes the lower-case name
     if (settings.port != kSshPort) names.push_back(fmt::format("[{}]:{}", name, settings.port));
     names.push_back(name);
   };

@@ -1,8 +1,8 @@
 #pragma once
-// Where ssh itself looks for a host's key. Without a word about that in the configuration these are
-// four files. With one, `ssh -G HOST` has the answer: libssh reads one known_hosts file of each
-// kind and knows neither HostKeyAlias nor KnownHostsCommand. Starting ssh takes some milliseconds,
-// and a job may have a thousand hosts, so ssh is asked only where the configuration says something.
+// Where ssh itself looks for a host's key. By default these are four files. If the configuration
+// changes them, `ssh -G HOST` tells: libssh reads one known_hosts file of each kind and supports
+// neither HostKeyAlias nor KnownHostsCommand. Starting ssh takes some milliseconds, and a job may
+// have a thousand hosts, so ssh runs only if the configuration requires it.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace dtl {
 
-// The key that a host shows.
+// The key that a host presents.
 struct ShownKey {
   std::string type;         // "ssh-ed25519"
   std::string base64;       // as in known_hosts
@@ -25,7 +25,7 @@ struct KnownHostsSources {
   std::string new_keys;               // the user's file in which ssh notes a new key
   std::string alias;                  // HostKeyAlias; empty: none
   std::vector<std::string> command;   // KnownHostsCommand, a word each; empty: none
-  std::vector<std::string> left_out;  // "KEYWORD VALUE (why)": sources that only ssh can use
+  std::vector<std::string> left_out;  // "KEYWORD VALUE (why)": sources that only ssh supports
 };
 
 // text: what `ssh -G` prints. Expands "~" and the tokens of ssh_config(5). The key that the host
@@ -33,10 +33,10 @@ struct KnownHostsSources {
 KnownHostsSources parse_sources(std::string_view text, const SshSettings& settings,
                                 const ShownKey& shown);
 
-// Those of ssh without a configuration.
+// The default files of ssh.
 KnownHostsSources usual_sources(const std::string& home);
 
-// Whether a configuration of ssh, the user's or the machine's, may name other places: by a keyword
+// Whether an ssh configuration, the user's or the machine's, may set other sources: by a keyword
 // about known hosts, or by an Include, which is not followed. Blocks.
 bool may_name_other_sources(const std::string& home);
 
@@ -44,12 +44,12 @@ bool may_name_other_sources(const std::string& home);
 // answer. Blocks; does not use settings.session.
 std::optional<std::string> ask_ssh(const SshSettings& settings);
 
-// What the command prints, as lines of known_hosts; empty when there is none. Throws Error. Blocks.
+// Runs the command. Returns its output, or nothing without a command. Throws Error. Blocks.
 std::string run_known_hosts_command(const KnownHostsSources& sources);
 
-// The names under which the key of this host may be noted, in small letters, in the order in which
-// they are tried: a name counts only when nothing is known under those before it. As OpenSSH has
-// it, HostKeyAlias stands alone, and the entry without a port comes after the one with it; the
+// The names under which this host's key may be listed, in lower case, in the order in which they
+// are tried: a name counts only if nothing is known under the earlier ones. As in OpenSSH,
+// HostKeyAlias excludes all others, and the entry without a port follows the one with it. The
 // address that a hostfile gives with addr= comes last. Pure.
 std::vector<std::string> known_names(const SshSettings& settings, const std::string& alias);
 

@@ -1,5 +1,5 @@
-// Versions at run time, and the address of a function, by which base/library.h tells whether the
-// library is inside or which shared one was loaded.
+// Versions at run time, and the address of a function, from which base/library.h tells whether the
+// library is linked in or which shared one was loaded.
 #include "launcher/ssh/libraries.h"
 
 #include <libssh/libssh.h>

@@ -1,5 +1,5 @@
 #pragma once
-// Which libssh, and which zlib with it, is inside or loaded: for --version -v. Here because only
+// The versions of libssh and its zlib, linked in or loaded: for --version -v. Here because only
 // this room includes them.
 
 #include <vector>

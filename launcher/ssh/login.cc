@@ -1,4 +1,4 @@
-// Key files are read in a worker: they may lie on a network's file system that hangs.
+// A worker reads key files: they may be on a network file system that hangs.
 #include "launcher/ssh/login.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ constexpr const char* kAttempted = "cannot start agent";
 
 using LoginKey = std::shared_ptr<ssh_key_struct>;  // shared with the worker that loads it
 
-// What the files have given; the error names all of it.
+// What the key files contain; the error lists all of it.
 struct Keys {
   std::vector<std::pair<std::string, LoginKey>> usable;  // with the file's name
   std::vector<std::string> unusable;                     // "FILE (reason)"
@@ -34,10 +34,10 @@ struct Keys {
 };
 
 int no_passphrase(const char*, char*, std::size_t, int, int, void*) {
-  return -1;  // without this, libssh would ask on the terminal
+  return -1;  // otherwise libssh would ask on the terminal
 }
 
-// By the file's text, so that the message can say it.
+// Reads the file's text, so that the message can say it.
 bool needs_passphrase(const std::string& path) {
   std::ifstream file(path);
   std::string first, second;
@@ -52,12 +52,12 @@ bool needs_passphrase(const std::string& path) {
   return second.compare(0, kNotEncrypted.size(), kNotEncrypted) != 0;
 }
 
-// A key that is mounted into a pod belongs to root, and a group reads it, or everybody in the pod.
+// A key mounted into a pod belongs to root, and its group or everybody in the pod may read it.
 void load_key(const std::string& path, bool mounted, Keys& keys) {
   struct stat status {};
-  // Most users lack most of the usual files, which is not worth a word.
+  // Most users lack most of the default files, so a missing one is not reported.
   if (::stat(path.c_str(), &status) != 0) return;
-  // As ssh does: a key that others may read is refused, and the message says which.
+  // As ssh: refuses a key that others may read; the message names it.
   if ((status.st_mode & (mounted ? 022U : 077U)) != 0) {
     keys.unusable.push_back(path + (mounted ? " (others may write it)" : " (others may read it)"));
   } else if (needs_passphrase(path)) {
@@ -86,7 +86,7 @@ Keys load_keys(const std::string& configured, const SshSettings& settings) {
   std::vector<std::string> paths;
   const std::string& pod_keys = settings.trust.pod_keys;
   const std::string mounted = pod_keys.empty() ? "" : pod_keys + "/id_rsa";
-  // First the key that was meant for these hosts.
+  // First the key that was configured for these hosts.
   for (const std::string& path : {mounted, configured}) {
     if (!path.empty()) paths.push_back(path);
   }
@@ -106,14 +106,14 @@ Error refused(const SshSettings& settings, const Keys& keys, const std::string& 
   std::string reason = "Permission denied (publickey)";
   reason += tried.empty() ? ": there is no key to try" : ": tried " + join(tried, ", ");
   if (!keys.unusable.empty()) reason += "; not usable: " + join(keys.unusable, ", ");
-  // Only where nothing else was there to try is the passphrase the reason.
+  // The passphrase is the reason only if there was no other key to try.
   const bool locked = tried.empty() && !keys.locked.empty();
   return Error(Exit::kAuth, kAttempted,
                settings.user.empty() ? reason : fmt::format("{} as user {}", reason, settings.user),
                locked ? "ssh-add " + one_shell_word(keys.locked) : login_command(settings.host));
 }
 
-// A server that has enough of attempts says so before it goes (RFC 4253, 11.1).
+// A server that limits attempts says so before it disconnects (RFC 4253, 11.1).
 bool broke_without_a_word(SshSession& session) {
   return ssh_is_connected(session.handle()) == 0 &&
          session.error_text().find("SSH_MSG_DISCONNECT") == std::string::npos;
@@ -126,14 +126,14 @@ Error broken(SshSession& session, const SshSettings& settings) {
                login_command(settings.host));
 }
 
-// True when the agent has a key that the server takes. Throws when the agent does not answer.
+// True if the agent has a key that the server accepts. Throws if the agent does not answer.
 awaitable<bool> try_agent(std::shared_ptr<SshSession> session,
                           std::shared_ptr<const SshSettings> settings) {
-  // Of the session's time only a part: an agent that hangs is told before the deadline of all.
+  // Only part of the session's time, so a hanging agent is reported before the session's deadline.
   const auto limit =
       std::min(session->deadline(), std::chrono::steady_clock::now() + kAgentDeadline);
   auto result = std::make_shared<int>(SSH_AUTH_ERROR);  // shared with the worker
-  // The worker alone uses the session until it is done or, at the deadline, given up for good.
+  // Only the worker uses the session until it is done or, at the deadline, abandoned.
   auto asking = workers_of(session->context())
                     .run(
                         [session, result] {
@@ -143,7 +143,7 @@ awaitable<bool> try_agent(std::shared_ptr<SshSession> session,
                         },
                         limit);
   if (co_await std::move(asking)) co_return *result == SSH_AUTH_SUCCESS;
-  // What the worker may still send to the server then fails.
+  // Makes the worker's later writes to the server fail.
   session->shut_down();
   throw Error(
       Exit::kAuth, kAttempted, "ssh-agent does not answer",
@@ -165,7 +165,7 @@ awaitable<void> log_in(std::shared_ptr<SshSession> session,
   for (const auto& [path, key] : keys->usable) {
     ssh_session handle = session->handle();
     ssh_key private_key = key.get();
-    // Offered and signed in one: see login.h.
+    // Offers and signs in one step; see login.h.
     auto offering = session->finish(
         [=] {
           const int said = ssh_userauth_publickey(handle, nullptr, private_key);
@@ -173,7 +173,7 @@ awaitable<void> log_in(std::shared_ptr<SshSession> session,
         },
         [] { return std::string("the server does not answer the login"); });
     if (co_await std::move(offering) == SSH_AUTH_SUCCESS) co_return;
-    // Servers hang up after a few refused keys (MaxAuthTries): the rest could not be tried.
+    // Servers disconnect after a few refused keys (MaxAuthTries): the rest could not be tried.
     if (ssh_is_connected(handle) == 0) break;
   }
   std::string agent;

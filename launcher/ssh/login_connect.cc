@@ -1,4 +1,4 @@
-// Each attempt begins anew with the settings: the libssh session in them goes with the attempt.
+// Each attempt reads the settings again, because their libssh session ends with the attempt.
 #include "launcher/ssh/login_connect.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kAttempts = 4;
 constexpr int kMinPauseMs =
-    100;  // between attempts, doubled each time, with as much again at random
+    100;  // ms between attempts; doubles each time, plus as much again at random
 
 // A server's first line is "SSH-2.0-..." (RFC 4253, 4.2).
 bool greeted(ssh_session handle) {
@@ -78,13 +78,13 @@ awaitable<std::shared_ptr<SshSession>> reach(asio::io_context& context,
     socket = co_await connect_directly(context, settings, deadline);
   } else {
     std::vector<std::string> shell(3);
-    // exec as ssh does it, so no shell stays between us and the proxy.
+    // exec, as in ssh, so that no shell remains between us and the proxy.
     shell = {"/bin/sh", "-c", "exec " + settings->proxy_command};
     proxy = std::make_shared<Child>(spawn_child(shell, ChildErrors::kShared));
     socket = std::move(proxy->socket);
   }
   auto session = std::make_shared<SshSession>(context, settings->session.release());
-  // The proxy's process lives as long as its socket is used.
+  // The proxy's process lives as long as the session uses its socket.
   session->keep(std::move(proxy));
   session->attach(std::move(socket));
   session->set_deadline(deadline);
@@ -113,7 +113,7 @@ awaitable<void> exchange_keys(std::shared_ptr<SshSession> session,
     co_return;
   }
   *hung_up = !greeted(handle);
-  // A proxy that ends looks the same, and knows its reason itself.
+  // A proxy that ends looks the same, and reports its own reason.
   const bool by_server = *hung_up && settings->proxy_command.empty();
   throw Error(Exit::kUnreachable, "cannot start agent",
               by_server ? hung_up_text(session->error_text()) : session->error_text(),
@@ -123,7 +123,7 @@ awaitable<void> exchange_keys(std::shared_ptr<SshSession> session,
 std::chrono::milliseconds pause(int attempt) {
   RandomNumbers numbers;
   const int least = kMinPauseMs << attempt;
-  // At random, or all logins that were turned away together would come again together.
+  // Random, so that logins that were rejected together do not retry together.
   return std::chrono::milliseconds(std::uniform_int_distribution<int>(least, 2 * least)(numbers));
 }
 
@@ -147,10 +147,10 @@ awaitable<std::shared_ptr<SshSession>> open_ssh_session(asio::io_context& contex
     } catch (const Error&) {
       failure = std::current_exception();
     }
-    // co_await is not allowed in a handler of exceptions, so the failure is kept until here.
+    // co_await is not allowed in an exception handler, so the failure is handled here.
     if (failure) {
       session->close();
-      // Only a server that hangs up at once may take us a moment later.
+      // Only a server that disconnected at once may accept us a moment later.
       if (!hung_up || attempt + 1 == kAttempts) std::rethrow_exception(failure);
       asio::steady_timer timer(context, pause(attempt));
       co_await timer.async_wait(asio::use_awaitable);

@@ -1,6 +1,6 @@
 #pragma once
-// open_ssh_session(): from a host to a session that is connected, whose host key is known, and that
-// is logged in. It puts the other files of this room together, in the order in which ssh does it.
+// open_ssh_session(): from a host to a session that is connected, has a known host key and is
+// logged in. Calls the other files of this room in ssh's order.
 
 #include <chrono>
 #include <memory>

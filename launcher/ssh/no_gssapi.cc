@@ -1,19 +1,19 @@
-// libssh.a can also log in by GSSAPI (Kerberos), which dtlaunch never asks it to: public keys are
-// the only way in. These stand-ins say "unavailable", so that dtlaunch does without the five
-// libraries of Kerberos, which would be loaded at each start. Nothing calls them.
+// libssh.a can also log in by GSSAPI (Kerberos), which dtlaunch never uses: it logs in only with
+// public keys. These stubs return "unavailable", so that dtlaunch does not load the five libraries
+// of Kerberos at each start. Nothing calls them.
 
 extern "C" {
 
 using Status = unsigned;                    // OM_uint32
 constexpr Status kUnavailable = 16u << 16;  // GSS_S_UNAVAILABLE: RFC 2744, section 3.9.1
 
-// libssh refers to these two as data, and never gets so far as to use them.
+// libssh refers to these two as data, and never uses them here.
 extern const void* const GSS_C_NT_HOSTBASED_SERVICE;
 extern const void* const GSS_C_NT_USER_NAME;
 const void* const GSS_C_NT_HOSTBASED_SERVICE = nullptr;
 const void* const GSS_C_NT_USER_NAME = nullptr;
 
-// Without parameters: C linkage compares names alone, and nothing calls them.
+// Without parameters: C linkage uses only names, and nothing calls them.
 Status gss_accept_sec_context() {
   return kUnavailable;
 }

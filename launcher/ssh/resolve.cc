@@ -19,7 +19,7 @@ namespace {
 using Endpoints = std::vector<asio::ip::tcp::endpoint>;
 
 Error resolve_error(const std::string& name, int code) {
-  // The name service has answered: another try would get the same answer.
+  // The name service has answered: a retry would get the same answer.
   const bool missing = code == EAI_NONAME || code == EAI_NODATA;
   const std::string reason = code == EAI_SYSTEM ? errno_text(errno) : ::gai_strerror(code);
   return Error(missing ? Exit::kUnreachable : Exit::kTryAgain, "cannot resolve its name", reason,
@@ -30,7 +30,7 @@ Endpoints look_up(const std::string& name, int port) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  // AI_ADDRCONFIG: no IPv6 addresses on a machine that has none itself.
+  // AI_ADDRCONFIG: no IPv6 addresses on a machine without one.
   hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
   addrinfo* first = nullptr;
   const int code = ::getaddrinfo(name.c_str(), std::to_string(port).c_str(), &hints, &first);
@@ -56,7 +56,7 @@ awaitable<Endpoints> resolve(asio::io_context& context, std::string name, int po
   if (!not_numeric) {
     co_return Endpoints(1, asio::ip::tcp::endpoint(address, static_cast<std::uint16_t>(port)));
   }
-  // Shared with the worker, which may still be looking when we have given up.
+  // Shared with the worker, which may still resolve after the deadline.
   auto found = std::make_shared<Endpoints>();
   auto looking = workers_of(context).run([=] { *found = look_up(name, port); }, deadline);
   if (!co_await std::move(looking)) {

@@ -1,5 +1,5 @@
-// libssh is called again and again and never waits; between two calls we wait for the socket.
-// Everything that libssh has read may matter to another coroutine, so each event wakes all of them.
+// libssh never waits: we call it repeatedly and wait for the socket in between. Whatever libssh has
+// read may concern another coroutine, so each event wakes all of them.
 #include "launcher/ssh/session.h"
 
 #include <fcntl.h>
@@ -22,18 +22,18 @@ SshSession::SshSession(asio::io_context& context, ssh_session_struct* owned_hand
       deadline_(context, asio::steady_timer::time_point::max()) {}
 
 SshSession::~SshSession() {
-  // Closes libssh's copy of the descriptor exactly once, whatever has happened to the session;
+  // Closes libssh's copy of the descriptor exactly once, whatever the session's state;
   // ssh_disconnect alone would leave it open.
   ssh_silent_disconnect(handle_);
   ssh_free(handle_);
 }
 
 std::string SshSession::error_text() const {
-  return printable(ssh_get_error(handle_));  // a server's words may be in it
+  return printable(ssh_get_error(handle_));  // may contain a server's text
 }
 
 void SshSession::attach(Fd socket) {
-  // Two owners, each closing its own: libssh closes the descriptor it is given, and asio the other.
+  // Two owners, each with its own descriptor: libssh closes the one that it gets, asio the other.
   socket_t copy = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0);
   if (copy < 0) throw system_error("cannot duplicate a descriptor");
   socket_.assign(socket.release());
@@ -47,7 +47,7 @@ void SshSession::forbid_blocking() {
 
 void SshSession::set_deadline(std::chrono::steady_clock::time_point deadline) {
   deadline_.expires_at(deadline);
-  // Weak: a timer must not keep a session that nobody wants.
+  // Weak: a timer must not keep an unused session alive.
   deadline_.async_wait([weak = weak_from_this()](boost::system::error_code cancelled) {
     const auto self = weak.lock();
     if (cancelled || !self) return;
@@ -63,7 +63,7 @@ void SshSession::clear_deadline() {
 awaitable<int> SshSession::finish(std::function<int()> step, std::function<std::string()> late) {
   const auto self = shared_from_this();
   for (;;) {
-    // Before each call, so a server that always has something to say cannot go on for ever.
+    // Before each call, so a server that keeps sending cannot delay the deadline.
     if (late_) throw Error(Exit::kUnreachable, "cannot start agent", late());
     const int result = step();
     if (result != SSH_AGAIN) co_return result;
@@ -80,7 +80,7 @@ void SshSession::run(std::function<bool()> ready) {
 }
 
 void SshSession::take_packets_in() {
-  // libssh polls for a channel only until its far end has ended; an event polls the session itself.
+  // libssh polls for a channel only until its far end has ended; an ssh_event polls the session.
   ssh_event event = ssh_event_new();
   if (event == nullptr) throw std::bad_alloc();
   ssh_event_add_session(event, handle_);
@@ -95,7 +95,7 @@ bool SshSession::alive() const {
 
 void SshSession::watch() {
   if ((steps_ == 0 && ready_.empty()) || !socket_.is_open()) return;
-  // A socket can almost always be written, so that is asked for only while something waits.
+  // A socket is almost always writable, so wait for that only if there is data to write.
   const bool write = (ssh_get_poll_flags(handle_) & SSH_WRITE_PENDING) != 0;
   if (!reading_) {
     reading_ = true;
@@ -116,7 +116,7 @@ void SshSession::watch() {
 }
 
 void SshSession::socket_ready() {
-  // A handler must not call run(): it would change the list that is gone through.
+  // A handler must not call run(): it would change the list during the iteration.
   std::erase_if(ready_, [](const std::function<bool()>& ready) { return !ready(); });
   watch();
   wake();

@@ -1,8 +1,8 @@
 #pragma once
-// SshSession: one libssh session over a socket of ours, driven by an io_context without ever
-// blocking it. libssh works on a copy of the descriptor; we wait on the original, for what
-// libssh's poll flags ask for after every call. One thread at a time: the io_context's, or, while a
-// worker has it, that worker. Shared by whoever waits for it, so that it outlives their handlers.
+// SshSession: one libssh session over our socket, driven by an io_context without blocking it.
+// libssh works on a copy of the descriptor; we wait on the original for what libssh's poll flags
+// ask for after every call. One thread at a time uses it: the io_context's, or a worker that has
+// it. Shared by everybody who waits for it, so that it outlives their handlers.
 
 #include <chrono>
 #include <functional>
@@ -20,7 +20,7 @@ namespace dtl {
 
 class SshSession : public std::enable_shared_from_this<SshSession> {
  public:
-  // Takes the handle over; it is configured and not connected.
+  // Takes ownership of the handle, which is configured and not connected.
   SshSession(asio::io_context& context, ssh_session_struct* owned_handle);
   ~SshSession();
   SshSession(const SshSession&) = delete;
@@ -28,40 +28,39 @@ class SshSession : public std::enable_shared_from_this<SshSession> {
 
   ssh_session_struct* handle() const { return handle_; }
   asio::io_context& context() { return context_; }
-  std::string error_text() const;  // libssh's last words about this session
+  std::string error_text() const;  // libssh's last error about this session
 
-  // Takes the socket over, which is connected. Before any libssh call that talks.
+  // Takes ownership of the connected socket. Call it before any libssh call that communicates.
   void attach(Fd socket);
-  // Keeps something alive as long as the session: the process behind the socket.
+  // Keeps an object alive as long as the session: the process behind the socket.
   void keep(std::shared_ptr<void> companion) { companion_ = std::move(companion); }
-  // After ssh_connect has succeeded: libssh makes the descriptor blocking when it connects, and one
-  // write to a slow link then stops the whole program.
+  // Call it after ssh_connect has succeeded: libssh makes the descriptor blocking when it connects,
+  // and one write to a slow link would then stop the whole program.
   void forbid_blocking();
 
-  // When it passes, every finish() throws.
-  // Of the start. A session that runs has heartbeats instead (clear_deadline()).
+  // After the deadline every finish() throws. It limits the start; a running session has heartbeats
+  // instead (clear_deadline()).
   void set_deadline(std::chrono::steady_clock::time_point deadline);
   std::chrono::steady_clock::time_point deadline() const { return deadline_.expiry(); }
   void clear_deadline();
-  // Calls `step` again and again, waiting for the socket in between, until it returns something
-  // else than SSH_AGAIN. Error(kUnreachable) with the reason that late() gives at the deadline.
-  // Not in one expression with co_await: g++ 12 destroys the lambdas' captures twice there.
+  // Calls `step` repeatedly, waiting for the socket in between, until it returns anything but
+  // SSH_AGAIN. At the deadline throws Error(kUnreachable) with the reason from late(). Do not write
+  // the lambdas inside a co_await expression: g++ 12 destroys their captures twice there.
   awaitable<int> finish(std::function<int()> step, std::function<std::string()> late);
 
-  // Calls `ready` whenever the socket may let libssh get on, until it returns false.
-  // Several may run on one session, each for a channel of its own.
+  // Calls `ready` whenever the socket has an event, until it returns false. Several may run on one
+  // session, each for its own channel.
   void run(std::function<bool()> ready);
-  // Whatever has come, also what no channel polls for any more. Does not block.
+  // Reads all received packets, even if no channel polls for them any more. Does not block.
   void take_packets_in();
   bool alive() const;
-  // Asks for the socket as libssh's poll flags say now. After each libssh call outside `ready`.
+  // Waits for libssh's current poll flags. Call it after each libssh call outside `ready`.
   void watch();
-  // Resumes everybody who waits in wait().
-  // After a change that others wait for, such as a window that has grown.
+  // Resumes everybody in wait(), after a change that others wait for, such as a larger window.
   void wake() { changed_.cancel(); }
-  // Until wake() or the next event of the socket; nobody says which.
+  // Until wake() or the next event of the socket; the caller checks which.
   awaitable<void> wait();
-  void shut_down();  // of the socket: whatever blocks on it ends with an error
+  void shut_down();  // the socket: calls that block on it fail
   void close();      // idempotent
 
  private:
@@ -75,10 +74,10 @@ class SshSession : public std::enable_shared_from_this<SshSession> {
   bool late_ = false;
   bool reading_ = false;
   bool writing_ = false;
-  // Without steps and handlers nobody wants the socket, and watch() asks for nothing.
-  int steps_ = 0;  // that wait in finish()
+  // Without steps and handlers watch() waits for no events.
+  int steps_ = 0;  // waiting in finish()
   std::vector<std::function<bool()>> ready_;
-  std::shared_ptr<void> companion_;  // ours alone; erased type
+  std::shared_ptr<void> companion_;  // type-erased; only this session uses it
 };
 
 }  // namespace dtl

@@ -1,5 +1,4 @@
-// All that libssh reads from the files ends in its session; what we need ourselves is read back
-// from it.
+// libssh stores what it reads from the files in its session; we read back the values that we need.
 #include "launcher/ssh/settings.h"
 
 #include <fmt/format.h>
@@ -17,11 +16,11 @@
 namespace dtl {
 namespace {
 
-constexpr unsigned kPodPort = 2222;  // of the sshd of MPIJob's images
+constexpr unsigned kPodPort = 2222;  // of the sshd in MPIJob's images
 
-// libssh 0.11 goes through jump hosts (ProxyJump) by itself, but not on a socket that it is given,
-// as by us, and would try to reach the host directly. Told so before there is a second thread, it
-// leaves them to a ProxyCommand, as 0.10 does.
+// libssh 0.11 follows jump hosts (ProxyJump) itself, but not on a socket that it is given, like
+// ours, and would then connect to the host directly. With this variable it leaves them to a
+// ProxyCommand, as 0.10 does. Set before there is a second thread.
 [[maybe_unused]] const int kJumpByProxyCommand = ::setenv("OPENSSH_PROXYJUMP", "1", 1);
 
 std::string option(ssh_session session, ssh_options_e which) {
@@ -32,7 +31,7 @@ std::string option(ssh_session session, ssh_options_e which) {
   return text;
 }
 
-// The home that ssh itself uses, which is not always $HOME.
+// The home folder that ssh uses, which is not always $HOME.
 std::string home_folder() {
   std::array<char, 4096> buffer;
   passwd entry{};
@@ -43,7 +42,7 @@ std::string home_folder() {
   return home ? home : "/";
 }
 
-// "%h", "%p", "%r", "%n" and "%%" as ssh_config(5) has them.
+// "%h", "%p", "%r", "%n" and "%%" as in ssh_config(5).
 std::string expand(const std::string& text, const SshSettings& settings) {
   std::string expanded;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -52,7 +51,7 @@ std::string expand(const std::string& text, const SshSettings& settings) {
       continue;
     }
     switch (text[++i]) {
-      // After HostName, and %n as the user named the host.
+      // After HostName; %n is the name that the user typed.
       case 'h':
         expanded += settings.address;
         break;
@@ -68,7 +67,7 @@ std::string expand(const std::string& text, const SshSettings& settings) {
       case '%':
         expanded += '%';
         break;
-      // Others are left as they are.
+      // Others stay as they are.
       default:
         expanded += fmt::format("%{}", text[i]);
     }
@@ -88,8 +87,7 @@ SshSettings read_ssh_settings(const Host& host, const SshTrust& trust) {
   if (session == nullptr)
     throw Error(Exit::kInternal, "cannot start agent", "libssh does not start");
 
-  // The order matters: values of the files replace what was set before them (the user excepted), so
-  // ours come afterwards.
+  // Order matters: values of the files replace earlier ones (except the user), so ours follow.
   ssh_options_set(session, SSH_OPTIONS_HOST, host.name.c_str());
   if (!trust.pod_keys.empty()) {
     const unsigned port = kPodPort;
@@ -99,7 +97,7 @@ SshSettings read_ssh_settings(const Host& host, const SshTrust& trust) {
     throw Error(Exit::kConfig, "cannot start agent", "libssh cannot read ~/.ssh/config",
                 "ssh -G " + one_shell_word(host.name));
   }
-  // libssh would read the files when it connects, and replace what follows here.
+  // libssh would read the files again when it connects, and replace the values below.
   const bool no_implicit_reading = false;
   ssh_options_set(session, SSH_OPTIONS_PROCESS_CONFIG, &no_implicit_reading);
   if (!host.user.empty()) ssh_options_set(session, SSH_OPTIONS_USER, host.user.c_str());
@@ -107,9 +105,9 @@ SshSettings read_ssh_settings(const Host& host, const SshTrust& trust) {
     const unsigned port = static_cast<unsigned>(host.port);
     ssh_options_set(session, SSH_OPTIONS_PORT, &port);
   }
-  const int strict = 1;  // never the file's value: "no" would make libssh accept a changed key
+  const int strict = 1;  // ignores the file's value: "no" would make libssh accept a changed key
   ssh_options_set(session, SSH_OPTIONS_STRICTHOSTKEYCHECK, &strict);
-  // It would write on standard error, among the ranks' lines.
+  // libssh would write to standard error, between the ranks' lines.
   const int silent = SSH_LOG_NOLOG;
   ssh_options_set(session, SSH_OPTIONS_LOG_VERBOSITY, &silent);
 
@@ -122,7 +120,7 @@ SshSettings read_ssh_settings(const Host& host, const SshTrust& trust) {
   }
   settings.home = home_folder();
   settings.proxy_command = expand(option(session, SSH_OPTIONS_PROXYCOMMAND), settings);
-  // As ssh_config(5) has it: an earlier ProxyCommand of the files is switched off.
+  // As in ssh_config(5): "none" disables an earlier ProxyCommand.
   if (settings.proxy_command == "none") settings.proxy_command.clear();
   return settings;
 }

@@ -1,5 +1,5 @@
-// All channels of a session share its packets: a call for one may take in what another waits for.
-// Callbacks only note what has come; nothing is done in them.
+// All channels of a session share its packets: a call for one may read what another waits for.
+// Callbacks only note what has arrived.
 #include "launcher/ssh/stream.h"
 
 #include <fmt/format.h>
@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::size_t kReadBytes = 64 << 10;
 constexpr std::size_t kWriteBytes = 32 << 10;  // libssh's largest packet
-constexpr int kRounds = 16;  // of packets per event, so that one busy host does not starve others
+constexpr int kRounds = 16;  // packets per event, so that a busy host does not starve others
 
-// After the end of its output libssh asks nobody for the exit status unless it is asked itself.
+// After the end of the output libssh does not poll for the exit status by itself.
 void ask_for_ending(ssh_channel channel) {
 #if LIBSSH_VERSION_INT >= SSH_VERSION_INT(0, 11, 0)
   std::uint32_t status = 0;
@@ -44,7 +44,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
         handle(ssh_channel_new(session->handle())),
         patience(session->context()) {
     callbacks.userdata = this;
-    // libssh keeps a pointer to `callbacks`, so a Channel stays where it is.
+    // libssh keeps a pointer to `callbacks`, so a Channel must not move.
     callbacks.channel_exit_status_function = [](ssh_session, ssh_channel, int status, void* self) {
       static_cast<Channel*>(self)->ending = fmt::format("exit status {}", status);
     };
@@ -61,8 +61,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
     ssh_callbacks_init(&callbacks);
     ssh_set_channel_callbacks(handle, &callbacks);
   }
-  // The stream is gone, or was never made. A session in which nothing could be run has nobody else
-  // who would close it, and would wait for a server that keeps the connection.
+  // The stream is gone, or was never made. Nobody else would close a session in which nothing ran,
+  // and it would wait for a server that keeps the connection.
   ~Channel() {
     if (!closed && end == ChannelEnd::kWholeSession) session->close();
     ssh_remove_channel_callbacks(handle, &callbacks);
@@ -71,22 +71,22 @@ class Channel : public std::enable_shared_from_this<Channel> {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // Takes in what the socket has and sends what waits. False when nothing more can come.
+  // Reads received packets and sends queued ones. False when no more can arrive.
   bool process() {
-    // Until a round brings no more bytes. What has come stays in libssh's buffer until read().
+    // Until a round brings no more bytes. Received bytes stay in libssh's buffer until read().
     for (int round = 0, before = -1; round < kRounds; ++round) {
       const int now = ssh_channel_poll(handle, 0);
       drain_errors();
       if (now == before) break;
       before = now;
     }
-    // Output that nobody reads must not hide the end, which a write waits for.
+    // Unread output must not hide the channel's end, which a write waits for.
     if (far_eof && !far_closed) session->take_packets_in();
     if (ssh_channel_is_eof(handle) != 0) ask_for_ending(handle);
     return !lost() && ssh_channel_is_closed(handle) == 0;
   }
 
-  // Errors share the window with the output: unread, they would stop it.
+  // Standard error shares the window with the output: unread, it would stop the output.
   void drain_errors() {
     std::array<char, 4096> buffer;
     for (;;) {
@@ -99,14 +99,14 @@ class Channel : public std::enable_shared_from_this<Channel> {
   bool lost() const { return ssh_is_connected(session->handle()) == 0; }
   bool ended() const { return lost() || ssh_channel_is_closed(handle) != 0; }
 
-  // Packets that a call has taken in may be what another coroutine waits for.
+  // Another coroutine may wait for packets that this call has read.
   void tell_others() {
     session->watch();
     session->wake();
   }
 
-  // The output has ended; the reason, exit status or signal, usually follows at once.
-  // Without it a message would say that the stream has ended, and not why.
+  // The output has ended; the exit status or signal usually follows at once. Waits for it, so that
+  // a message can say why the stream has ended.
   awaitable<void> wait_for_ending() {
     if (!ending.empty() || ended()) co_return;
     patience.expires_after(kDrainDeadline);
@@ -122,10 +122,10 @@ class Channel : public std::enable_shared_from_this<Channel> {
     if (std::exchange(closed, true)) return;
     patience.cancel();
     if (!lost()) {
-      // The agent sees the end of its input, and ends.
+      // The agent sees the end of its input and exits.
       ssh_channel_send_eof(handle);
       ssh_channel_close(handle);
-      ssh_blocking_flush(session->handle(), 0);  // 0: without blocking
+      ssh_blocking_flush(session->handle(), 0);  // 0: does not block
     }
     if (end == ChannelEnd::kWholeSession) {
       session->close();
@@ -142,8 +142,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
   StderrTail errors;
   std::string ending;
   bool impatient = false;
-  bool far_eof = false;     // libssh polls for no more packets, were the last one still to come
-  bool far_closed = false;  // libssh calls it closed only once all that it said is read
+  bool far_eof = false;     // libssh then no longer polls for packets
+  bool far_closed = false;  // libssh says closed only when all output is read
   bool closed = false;
 };
 
@@ -153,7 +153,7 @@ class ChannelStream final : public SshStream {
   ~ChannelStream() override { channel_->close(); }
 
   awaitable<std::string> read() override {
-    // The stream may be destroyed while this coroutine waits; the channel is not.
+    // The stream may be destroyed while this coroutine waits; the channel may not.
     if (!unread_.empty()) co_return std::exchange(unread_, {});
     const std::shared_ptr<Channel> channel = channel_;
     std::string bytes(kReadBytes, '\0');
@@ -179,7 +179,7 @@ class ChannelStream final : public SshStream {
     co_return std::string();
   }
 
-  // In packets as large as they may be: each is encrypted by itself.
+  // In the largest possible packets, because each is encrypted separately.
   awaitable<void> write_pieces(std::vector<std::string> pieces) override {
     const std::shared_ptr<Channel> channel = channel_;
     const std::string bytes = pieces.size() == 1 ? std::move(pieces[0]) : join(pieces, "");
@@ -187,7 +187,7 @@ class ChannelStream final : public SshStream {
       if (channel->closed) throw Error(Exit::kIo, "cannot write", "the stream is closed");
       if (channel->lost()) throw connection_lost();
       if (channel->far_closed || channel->ended()) throw far_end_has_ended();
-      // The window is how much the far end takes now.
+      // The window: how much the far end accepts now.
       const std::size_t window = ssh_channel_window_size(channel->handle);
       const bool full = (ssh_get_status(channel->session->handle()) & SSH_WRITE_PENDING) != 0;
       if (full || window == 0) {
@@ -199,7 +199,7 @@ class ChannelStream final : public SshStream {
       const int taken =
           ssh_channel_write(channel->handle, bytes.data() + sent, static_cast<std::uint32_t>(size));
       channel->tell_others();
-      // A call takes packets in, too, and so may hear of the end before it writes.
+      // The call also reads packets, so it may learn of the end before it writes.
       if (taken == SSH_ERROR) throw channel->lost() ? connection_lost() : far_end_has_ended();
       if (taken > 0) sent += static_cast<std::size_t>(taken);
     }
@@ -213,7 +213,7 @@ class ChannelStream final : public SshStream {
   }
   std::string ending() const override {
     if (!channel_->ending.empty()) return channel_->ending;
-    // Where we have closed it, the connection was not lost.
+    // If we have closed the stream, the connection is not lost.
     return !channel_->closed && channel_->lost() ? std::string(kConnectionLost) : "";
   }
 
@@ -241,7 +241,7 @@ awaitable<std::unique_ptr<SshStream>> run_over_ssh(std::shared_ptr<SshSession> s
   ssh_channel handle = channel->handle;
   auto opening = session->finish([=] { return ssh_channel_open_session(handle); }, too_late);
   int result = co_await std::move(opening);
-  // The key was taken, so the user has to look at the server and not at the login.
+  // The login succeeded, so the user must look at the server.
   if (result != SSH_OK && session->alive()) {
     throw Error(Exit::kOs, "cannot start agent",
                 fmt::format("logged in, but sshd opens no session: {}", session->error_text()),
@@ -255,7 +255,7 @@ awaitable<std::unique_ptr<SshStream>> run_over_ssh(std::shared_ptr<SshSession> s
   if (result != SSH_OK) {
     throw Error(Exit::kOs, "cannot start agent", session->error_text());
   }
-  // Weak: the session's list of handlers must not keep a channel whose stream is gone.
+  // Weak: the session's handlers must not keep a channel without a stream alive.
   session->run([weak = std::weak_ptr<Channel>(channel)] {
     const std::shared_ptr<Channel> alive = weak.lock();
     return alive && !alive->closed && alive->process();

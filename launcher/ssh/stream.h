@@ -1,6 +1,6 @@
 #pragma once
-// SshStream: the AgentStream of a program that runs at the far end of an ssh channel. A session may
-// have several channels (`dtlaunch up` needs that), each a stream of its own.
+// SshStream: the AgentStream of a program at the far end of an ssh channel. A session may have
+// several channels (`dtlaunch up` needs that), each with its own stream.
 
 #include <memory>
 #include <string>
@@ -12,16 +12,15 @@ namespace dtl {
 
 class SshStream : public AgentStream {
  public:
-  // Gives bytes back: the next read() returns them.
+  // Puts bytes back: the next read() returns them.
   virtual void unread(std::string bytes) = 0;
 };
 
-// What closing the stream closes.
-// kChannelOnly is for sessions that others go on using.
+// What closing the stream closes. kChannelOnly is for sessions that others still use.
 enum class ChannelEnd { kWholeSession, kChannelOnly };
 
-// Opens a channel of a session that is logged in and runs `command` there through the user's login
-// shell; returns when the server has agreed to run it. Throws Error(kOs) where it does not, and
+// Opens a channel of a logged-in session and runs `command` there through the user's login shell;
+// returns when the server has agreed to run it. Throws Error(kOs) if it refuses,
 // Error(kUnreachable) at the session's deadline.
 awaitable<std::unique_ptr<SshStream>> run_over_ssh(std::shared_ptr<SshSession> session,
                                                    std::string command,

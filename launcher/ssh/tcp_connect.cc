@@ -1,4 +1,4 @@
-// A race between attempts, of which one is added at a time. The first that connects wins, and all
+// A race between attempts that start one after another. The first that connects wins, and all
 // others are closed.
 #include "launcher/ssh/tcp_connect.h"
 
@@ -43,13 +43,13 @@ void start_attempt(asio::io_context& context, const std::shared_ptr<Race>& race,
                    const tcp::endpoint& endpoint) {
   const std::size_t index = race->sockets.size();
   race->sockets.push_back(std::make_unique<tcp::socket>(context));
-  // Close-on-exec from birth: asio's own open would leave the socket to a program that another
-  // thread starts meanwhile.
+  // CLOEXEC from the start: asio's own open would leak the socket to a program that another thread
+  // starts meanwhile.
   open_in_this_process(*race->sockets.back(), endpoint.protocol());
   race->sockets.back()->async_connect(endpoint, [race, index](boost::system::error_code error) {
     if (error) {
       ++race->failed;
-      // Of the preferred address, usually: the message names one reason.
+      // Usually the preferred address's: the message names one reason.
       if (!race->first_error) race->first_error = error;
     } else if (!race->winner) {
       race->winner = index;
@@ -67,7 +67,7 @@ Error failure(const std::vector<tcp::endpoint>& endpoints, const std::string& re
 }
 
 void set_option(int fd, int level, int name, int value) {
-  // Best effort: a socket that refuses keepalive still works, and heartbeats watch it too.
+  // Best effort: without keepalive a socket still works, and heartbeats watch it too.
   ::setsockopt(fd, level, name, &value, sizeof value);
 }
 
@@ -93,20 +93,20 @@ awaitable<Fd> connect_first(asio::io_context& context, std::vector<tcp::endpoint
   auto race = std::make_shared<Race>(context);
   for (;;) {
     const std::size_t started = race->sockets.size();
-    // One more when nothing is under way, or the last has had its 250 ms.
+    // Starts another one if none is in progress, or if the last one is 250 ms old.
     const bool more = started < endpoints.size();
     if (more && (started == 0 || race->failed == started || Clock::now() >= race->wake.expiry())) {
       start_attempt(context, race, endpoints[started]);
       race->wake.expires_at(std::min(deadline, Clock::now() + kStagger));
     }
-    // All are under way: from now on only the deadline counts.
+    // All have started: from now on only the deadline counts.
     if (race->sockets.size() == endpoints.size()) race->wake.expires_at(deadline);
     boost::system::error_code woken;
     co_await race->wake.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     if (race->winner) {
       Fd fd = take(*race->sockets[*race->winner]);
       for (auto& socket : race->sockets) {
-        boost::system::error_code ignored;  // the losers' outcome no longer matters
+        boost::system::error_code ignored;  // the losers' results do not matter
         socket->close(ignored);
       }
       co_return fd;
