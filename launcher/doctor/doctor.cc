@@ -41,8 +41,8 @@ std::string variable(const Variables& environment, const std::string& name) {
   return {};
 }
 
-// ssh reads the user's file before the system's, and the first value counts. For keywords that are
-// ignored the order only matters in the list.
+// Reads the user's file before the system's, because ssh uses the first value. For ignored keywords
+// the order only matters in the list.
 void read_ssh_config(const std::string& home, std::vector<Examination>& hosts) {
   const ReadIncluded include = ssh_config_includes(home);
   for (const std::string& path : {home + "/.ssh/config", std::string("/etc/ssh/ssh_config")}) {

@@ -12,9 +12,9 @@
 
 namespace dtl {
 
-// How agents come to life on hosts: of a scheduler's job, whose settings are given, or of others.
-// The bool is --accept-new-host-keys. launcher/run has it, because doctor must not know the ways to
-// start an agent.
+// How to start agents on hosts of a scheduler's job, whose settings are given, or on other hosts.
+// The bool is --accept-new-host-keys. launcher/run passes it, because doctor must not know the ways
+// to start an agent.
 using MakeStarter = std::function<AgentStarter(const JobSettings&, bool)>;
 
 // Prints what it finds on standard output; returns the exit status. Throws Error(kUsage) and

@@ -1,7 +1,6 @@
 #pragma once
-// The links between hosts, measured by a real job of one dtring-perf --links on each. The
-// measurement uses libdtring because its speed is what a training job gets. Blocks until that job
-// ends.
+// Measures the links between hosts with a real job of one dtring-perf --links on each. It uses
+// libdtring because training jobs get its speed. Blocks until that job ends.
 
 #include <string>
 #include <vector>
@@ -12,8 +11,8 @@
 namespace dtl {
 
 struct Bandwidth {
-  std::vector<Link> links;  // numbers are places among the hosts
-  std::string problem;      // why there are none
+  std::vector<Link> links;  // numbers are indexes of hosts
+  std::string problem;      // why there are no links
   int interrupted = 0;      // the signal that ended it
 };
 

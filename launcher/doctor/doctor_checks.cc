@@ -1,4 +1,4 @@
-// A new check is a function here that reads facts of Examined by name. A fact that is missing is no
+// A new check is a function here that reads facts of Examined by name. A missing fact is not a
 // finding: an agent leaves out what it could not learn.
 #include "launcher/doctor/doctor_checks.h"
 
@@ -18,7 +18,7 @@ namespace {
 constexpr double kClockTolerance_s = 1;  // time stamps of logs and checkpoints, make, NFS
 // 1024 is the usual soft limit of a login.
 constexpr std::uint64_t kLeastFiles = 1024;
-// Linux counts threads against this limit, those of all processes of the user.
+// Linux counts the threads of all the user's processes against this limit.
 constexpr std::uint64_t kLeastProcesses = 4096;
 constexpr std::uint64_t kLeastSharedMemory = 64 << 20;  // what a container gets by default
 constexpr double kBusyPart = 0.5;  // load per core from which a host is not idle
@@ -75,12 +75,12 @@ void check_noise(const Examination& host, Collector& to) {
          "in ~/.bashrc there: [[ $- == *i* ]] || return, before what prints");
 }
 
-// Only this host's clock is known for certain, so that all others are compared with it.
+// Only this host's clock is known, so all others are compared with it.
 void check_clock(const Examination& host, Collector& to) {
   if (!host.clock_ahead_s) return;
   const double ahead = *host.clock_ahead_s;
-  // The answer was on its way for an unknown part of the round trip, so that only a difference
-  // beyond half of it is certain.
+  // The answer was in transit for an unknown part of the round trip, so only a difference beyond
+  // half of it is certain.
   if (std::abs(ahead) - host.clock_uncertain_s <= kClockTolerance_s) return;
   to.add(host, Level::kWarning, "clock",
          fmt::format("its clock is {:.1f} s {} this host's", std::abs(ahead),
@@ -183,7 +183,7 @@ void compare(const std::vector<Examination>& hosts, const std::string& check,
   for (const Examination& host : hosts) {
     if (host.failure || !host.facts) continue;
     const std::string found = value(host);
-    // A host that does not say differs from those that do.
+    // A host without an answer differs from those with one.
     by_value[found.empty() ? "unknown" : found].push_back(host.name);
   }
   if (by_value.size() < 2) {
@@ -200,7 +200,7 @@ void compare(const std::vector<Examination>& hosts, const std::string& check,
   std::vector<std::string> pieces, odd;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const auto& names = sorted[i].second;
-    // Names only while they are few; the finding itself carries all of the odd ones.
+    // Lists the odd hosts only if they are few; the finding itself has all of them.
     pieces.push_back(
         fmt::format("{} on {}", sorted[i].first,
                     names.size() > 3 ? fmt::format("{} hosts", names.size()) : join(names, ", ")));
@@ -216,7 +216,7 @@ std::string gibibytes(const Examination& host) {
   return fmt::format("{:.0f} GiB", bytes / (1 << 30));
 }
 
-// Allowed or not: this is about the machine. slurm_check.cc looks at what may be used.
+// All CPUs, allowed or not: this compares machines. slurm_check.cc checks which may be used.
 std::string cores(const Examination& host) {
   std::set<int> packages, numa;
   for (const Core& core : host.facts->topology.cores) {
@@ -227,9 +227,8 @@ std::string cores(const Examination& host) {
                      plural(packages.size(), "socket"), plural(numa.size(), "NUMA node"));
 }
 
-// The MTU of the interface on which the other hosts are reached. Another interface may differ
-// without harm. The one of the large packets counts, because these went over the network that was
-// chosen.
+// The MTU of the interface to the other hosts; other interfaces may differ without harm. The large
+// packets decide, because they used the chosen network.
 std::string link_of(const Examination& host) {
   std::string address = host.facts->reached_at;
   for (const Attempt& attempt : host.large_attempts) {

@@ -1,5 +1,5 @@
-// Reuses what a job does: its choice of a network, its errors and its names of aliases. A check of
-// its own might say that a job starts where it does not.
+// Reuses a job's choice of a network, its errors and its detection of aliases. A separate check
+// might say that a job starts where it does not.
 #include "launcher/doctor/doctor_findings.h"
 
 #include <fmt/format.h>
@@ -47,13 +47,12 @@ void check_names(const std::vector<Examination>& hosts, std::vector<Finding>& fi
   }
 }
 
-// Throws nothing: the errors that would end a job are findings here.
+// Does not throw: errors that would end a job are findings here.
 void check_network(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter,
                    std::vector<Finding>& findings) {
   if (nodes.size() < 2) return;
   try {
-    // Throws for hosts that have no address which the filter allows. Round 2, as it leaves nothing
-    // out.
+    // Throws for hosts without an address that the filter allows. Round 2 leaves no address out.
     plan_probes(nodes, filter, 2);
   } catch (const Error& error) {
     findings.push_back(from_error("network", error, {}));
@@ -82,7 +81,7 @@ void check_large_packets(const std::vector<Examination>& hosts, std::vector<Find
       if (attempt.reached) ++passed;
       // The number comes back from an agent, and is not trusted.
       if (attempt.reached || attempt.endpoint.node >= hosts.size()) continue;
-      // By destination: where one host's MTU is wrong, all others fail to reach it.
+      // Grouped by destination: if one host's MTU is wrong, all others fail to reach it.
       failed[fmt::format("{} at {}: {}", hosts[attempt.endpoint.node].name,
                          attempt.endpoint.address, attempt.problem)]
           .push_back(host.name);
@@ -101,7 +100,7 @@ void check_large_packets(const std::vector<Examination>& hosts, std::vector<Find
   }
 }
 
-// By the words of the error, since a start's Error has a status and texts only. Tests compare them.
+// By the error's text, because a start's Error has no phase. Tests compare the texts.
 const char* phase_of(const Error& error) {
   if (error.attempted().find("resolve") != std::string::npos) return "name";
   if (error.attempted().find("connect to") != std::string::npos) return "port";
@@ -110,7 +109,7 @@ const char* phase_of(const Error& error) {
   return "agent";
 }
 
-// A finding has its hosts beside the text, and may be about several.
+// A finding lists its hosts separately, and may concern several.
 std::string without_name(const std::string& text, const std::string& name) {
   return text.starts_with(name + ": ") ? text.substr(name.size() + 2) : text;
 }
@@ -228,8 +227,8 @@ std::vector<Finding> judge_links(const std::vector<std::string>& names,
 
 int exit_status(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
-    // Findings are sorted by gravity, so that an error, if any, is the first of them. Some errors
-    // of checks have no status of a job.
+    // Findings are sorted by severity, so an error, if any, is the first. Some errors of checks
+    // have no exit status of a job.
     if (finding.level == Level::kError) {
       return finding.exit_status != 0 ? finding.exit_status : static_cast<int>(Exit::kConfig);
     }

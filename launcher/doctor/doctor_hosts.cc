@@ -1,6 +1,6 @@
-// Steps that all hosts take together, each step in a task per host. Hosts that fail drop out, and
-// the next step begins when the slowest has answered or its deadline has passed. Every question has
-// a deadline, so that the whole has one.
+// All hosts take each step together, in one task per host. Hosts that fail drop out, and the next
+// step begins when the slowest has answered or its deadline has passed. Every question has a
+// deadline, so the whole run has one.
 #include "launcher/doctor/doctor_hosts.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ constexpr int kClockQuestions = 3;               // the quickest answer counts
 // Many packets of any MTU, jumbo frames included, so that one of full size is among them.
 constexpr std::uint32_t kLargeBytes = 256 << 10;
 
-// One host while it is examined. `seen` belongs to the Round.
+// One host's examination in progress. `seen` belongs to the Round.
 struct Patient {
   Host host;
   Examination& seen;
@@ -40,14 +40,14 @@ class Round {
     for (std::size_t i = 0; i < request.hosts.size(); ++i) {
       seen_[i].name = request.hosts[i].name;
       seen_[i].own = InterfaceFilter(request.hosts[i].interface);
-      // seen_ has its full size already, so that references into it stay valid.
+      // seen_ has its full size already, so references into it stay valid.
       patients_.push_back({request.hosts[i], seen_[i]});
     }
   }
 
   std::vector<Examination> run() {
     std::exception_ptr fault;
-    // Errors of the world are caught in guarded(). What comes here is a fault of dtlaunch.
+    // guarded() catches errors of the world. Anything else is a bug in dtlaunch.
     tasks_.on_failure([&](std::exception_ptr failure) {
       fault = std::move(failure);
       context_.stop();
@@ -115,9 +115,8 @@ class Round {
     patient.seen.noise = patient.link.noise;
   }
 
-  // Sends a message and waits for the answer to it. Other messages, such as heartbeats, are passed
-  // over. At the deadline the connection is closed: an answer that came later could be taken for
-  // the next question's.
+  // Sends a message and waits for its answer. Ignores other messages, such as heartbeats. Closes
+  // the connection at the deadline: a later answer could be taken for that of the next question.
   template <typename Answer>
   awaitable<Answer> ask(Patient& patient, Message question, Milliseconds patience) {
     const auto connection = patient.link.connection;
@@ -166,7 +165,7 @@ class Round {
 
   awaitable<void> listen(Patient& patient) {
     Listen message;
-    // Its place among the hosts: whoever answers a probe says it, so that a wrong host is noticed.
+    // Its index among the hosts: the answering host repeats it, which reveals a wrong host.
     message.node = static_cast<std::uint32_t>(&patient - patients_.data());
     patient.seen.listening = co_await ask<Listening>(patient, message, kAnswerMargin);
   }
@@ -211,8 +210,8 @@ class Round {
     co_await reach(std::move(probes), true);
   }
 
-  // Runs probes of all hosts that are up. The probes number these hosts; the agents know their
-  // places among all hosts, so the numbers are changed here.
+  // Runs the probes of all hosts that are up. The probes number these hosts; agents know their
+  // indexes among all hosts, so the numbers are converted here.
   awaitable<void> reach(std::vector<Reach> probes, bool large) {
     std::vector<std::size_t> up;
     for (std::size_t i = 0; i < patients_.size(); ++i) {

@@ -1,7 +1,7 @@
 #pragma once
-// Examining hosts: starts an agent on each, asks it, lets the agents try each other's addresses,
-// and ends them. What goes wrong on one host is noted in its Examination and stops none of the
-// others. Blocks, for half a minute at most.
+// Examines hosts: starts an agent on each, asks it, lets the agents try each other's addresses, and
+// ends them. A failure on one host is noted in its Examination and does not stop the others.
+// Blocks, for half a minute at most.
 
 #include <string>
 #include <vector>
@@ -12,11 +12,11 @@
 
 namespace dtl {
 
-// job_id: agents are only there for a job, so that doctor draws an id for one that never runs.
+// job_id: agents need a job's id, so doctor draws one for a job that never runs.
 struct ExaminationRequest {
   std::vector<Host> hosts;
   InterfaceFilter interfaces;
-  // Of Examine, beside "what": PATH and the Python to look at.
+  // Of Examine, beside "what": PATH and the Python to check.
   std::vector<Fact> parameters;  // of Examine
   AgentStarter start_agent;
   std::string job_id;

@@ -1,5 +1,5 @@
-// The text names at most a few hosts of a finding, since a paragraph with 200 names hides what is
-// wrong. JSON and -v have all of them.
+// The text names only a few hosts of a finding, because a paragraph with 200 names hides the
+// problem. JSON and -v name all of them.
 #include "launcher/doctor/doctor_text.h"
 
 #include <fmt/format.h>
@@ -81,7 +81,7 @@ std::string doctor_text(const std::vector<Finding>& findings, std::size_t hosts,
   std::string text;
   for (const Finding& finding : findings) {
     if (finding.level == Level::kOk && !verbose) continue;
-    // Why other networks were not chosen is only of interest to who asks for all.
+    // Why other networks were rejected interests only users of -v.
     if (finding.level == Level::kNote && finding.check == "network" && !verbose) continue;
     text += paragraph(finding, verbose, width);
   }

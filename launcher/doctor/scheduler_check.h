@@ -1,6 +1,6 @@
 #pragma once
-// What `dtlaunch doctor` says of the scheduler whose job it runs in. One row for each scheduler
-// whose settings decide how a job ends; the others have none.
+// What `dtlaunch doctor` checks about the scheduler whose job it runs in. One row for each
+// scheduler whose settings decide how a job ends; other schedulers have none.
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ namespace dtl {
 
 struct SchedulerSeen {
   std::string text;         // the answer to SchedulerCheck::question; may be empty
-  bool by_step = false;     // agents start in a step of the job; else over ssh
+  bool by_step = false;     // agents start in a step of the job; otherwise over ssh
   std::vector<Host> nodes;  // max_slots: the CPUs that the job has there
 };
 
@@ -25,7 +25,7 @@ struct SchedulerCheck {
                 std::vector<Finding>& findings);
 };
 
-// nullptr: doctor knows nothing of this scheduler's settings, or of no scheduler.
+// nullptr: no scheduler, or doctor does not check its settings.
 const SchedulerCheck* find_scheduler_check(const Scheduler* scheduler);
 
 }  // namespace dtl

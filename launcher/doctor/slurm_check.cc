@@ -1,5 +1,5 @@
-// Only settings that change what happens to a job of dtlaunch are judged: how long ranks have after
-// scancel, which CPUs a step has, and whether what starts over ssh belongs to the job.
+// Checks only settings that affect a job of dtlaunch: how long ranks have after scancel, which CPUs
+// a step has, and whether processes started over ssh belong to the job.
 #include "launcher/doctor/slurm_check.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kSlurmCheck = "slurm";
 
-// Lines "KillWait                = 30 sec", by the name on the left. The first one of a name
+// Lines "KillWait                = 30 sec", by the name on the left. The first line of a name
 // counts.
 std::map<std::string, std::string> settings_in(const std::string& text) {
   std::map<std::string, std::string> settings;
@@ -113,7 +113,7 @@ void check_slurm(const SchedulerSeen& slurm, const std::vector<Examination>& hos
                  std::vector<Finding>& findings) {
   const std::string version(printable(trim(slurm.text.substr(0, slurm.text.find('\n')))));
   const auto settings = settings_in(slurm.text);
-  // The rest below needs no answer of scontrol.
+  // The checks below need no answer from scontrol.
   if (settings.empty()) {
     findings.push_back({Level::kNote,
                         kSlurmCheck,

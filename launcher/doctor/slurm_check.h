@@ -8,7 +8,7 @@
 
 namespace dtl {
 
-// Its answer begins with a line that has Slurm's version.
+// The first line of the answer has Slurm's version.
 ToolQuestion slurm_settings_question();
 
 // Adds to `findings`. Does not throw, whatever Slurm's programs print.

@@ -52,21 +52,20 @@ std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) {
-    // ssh allows quotes around a word. Names of hosts have no blanks, so that dropping them is
-    // enough.
+    // ssh allows quotes around a word. Host names have no blanks, so removing the quotes is enough.
     std::erase(word, '"');
     words.push_back(word);
   }
   return words;
 }
 
-// A list of patterns as Host has it. A pattern with ! that matches rules out the host, whatever the
-// others say.
+// A list of patterns as in Host. A matching pattern with ! excludes the host, whatever the others
+// say.
 bool any_matches(const std::vector<std::string>& patterns, const std::string& host) {
   bool found = false;
   for (const std::string& pattern : patterns) {
     const bool negated = pattern.starts_with('!');
-    // fnmatch() knows more than ssh's * and ?, such as [a-z]. Names of hosts do not use it.
+    // fnmatch() also supports [a-z], which ssh does not. Host names do not use it.
     if (::fnmatch(pattern.c_str() + (negated ? 1 : 0), host.c_str(), 0) != 0) continue;
     if (negated) return false;
     found = true;
@@ -74,8 +73,8 @@ bool any_matches(const std::vector<std::string>& patterns, const std::string& ho
   return found;
 }
 
-// Judges `Match all`, `host` and `originalhost`. Others, such as exec and user, need the state of a
-// login, and count as not met.
+// Evaluates `Match all`, `host` and `originalhost`. Others, such as exec and user, need the state
+// of a login, and count as not met.
 bool match_applies(const std::vector<std::string>& words, const std::string& host) {
   if (words.size() == 1) return to_lower(words[0]) == "all";
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
@@ -104,7 +103,7 @@ class Scan {
       } else if (keyword == "match") {
         // Each Host or Match line ends the section before it.
         applies = match_applies(words_of(line.rest), host_);
-        // An Include inside of a Host section counts for those hosts only.
+        // An Include inside a Host section applies only to those hosts.
       } else if (keyword == "include" && applies && depth < kMaxIncludeDepth) {
         for (const std::string& pattern : words_of(line.rest)) {
           for (const ConfigText& part : read_included_(pattern, config.path)) {
@@ -131,7 +130,7 @@ class Scan {
   const ReadIncluded& read_included_;
 };
 
-// Without regard to sections: completion wants all names.
+// Ignores sections: completion wants all names.
 void add_names(const ConfigText& config, const ReadIncluded& read_included, int depth,
                std::vector<std::string>& names) {
   std::istringstream lines(config.text);

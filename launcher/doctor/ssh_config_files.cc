@@ -1,5 +1,5 @@
-// A file that is too large or unreadable counts as empty. doctor warns about what it sees; ssh
-// itself complains about the rest.
+// A file that is too large or unreadable counts as empty. doctor warns about the lines that it
+// sees; ssh itself reports the rest.
 #include "launcher/doctor/ssh_config_files.h"
 
 #include <glob.h>
@@ -21,7 +21,7 @@ ReadIncluded ssh_config_includes(const std::string& home) {
   return [home](const std::string& pattern, const std::string& from) {
     std::string path = pattern;
     if (path.starts_with("~/")) path.replace(0, 1, home);
-    // ssh takes a relative Include from ~/.ssh or /etc/ssh, which is where the including file lies.
+    // ssh reads a relative Include from ~/.ssh or /etc/ssh, the folder of the including file.
     if (!path.starts_with('/')) path = from.substr(0, from.rfind('/') + 1) + path;
     std::vector<ConfigText> found;
     glob_t matches{};

@@ -1,6 +1,6 @@
 #pragma once
-// Reads the user's and the system's ssh_config(5), and the files that they include. The only part
-// of this check that touches the file system.
+// Reads the user's and the system's ssh_config(5), and the files that they include. Only this part
+// of the check touches the file system.
 
 #include <string>
 

@@ -1,6 +1,6 @@
-// The child is made by fork(2), as posix_spawn(3) cannot set the signal that a dead parent sends.
-// Between fork and execve only functions that are safe after a fork in a process with threads are
-// called, so all that they need is made before.
+// The child is made by fork(2), because posix_spawn(3) cannot set the signal for a dead parent.
+// After a fork in a process with threads, only async-signal-safe functions may run before execve,
+// so everything else is prepared before.
 #include "launcher/report/job_events.h"
 
 #include <fcntl.h>
@@ -48,7 +48,7 @@ const char* name_of(JobEvent::Kind kind) {
 }
 
 // The text as a file in memory. A pipe would have to be written while the command reads, and would
-// block where it does not.
+// block if it does not.
 Fd file_of(const std::string& text) {
   Fd file(::memfd_create("event", MFD_CLOEXEC));
   if (!file.valid()) throw system_error("cannot hand over an event");
@@ -57,28 +57,28 @@ Fd file_of(const std::string& text) {
   return file;
 }
 
-// In the child of a process with threads: only what is safe there. Does not return.
-// A group of its own for the deadline, which kills all that the command has started.
+// Runs in the child of a process with threads, so only async-signal-safe calls. Makes a process
+// group, so that the deadline can kill everything that the command has started. Does not return.
 [[noreturn]] void become_command(int input, pid_t launcher, char* const* arguments,
                                  char* const* environment) {
   ::setpgid(0, 0);
-  // The kernel sends it when dtlaunch dies, by SIGKILL too. Nobody else would end the command then.
+  // The kernel sends it when dtlaunch dies, even by SIGKILL, and so ends the command.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != launcher) ::_exit(127);  // it died before the line above
-  // dtlaunch ignores some signals, and its threads block all: both would be inherited.
+  if (::getppid() != launcher) ::_exit(127);  // dtlaunch died before prctl()
+  // dtlaunch ignores some signals, and its threads block all: the command would inherit both.
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // Standard output is the job's, for its ranks; the command must not mix with them.
+  // Standard output is for the job's ranks; the command must not write to it.
   const int null = ::open("/dev/null", O_WRONLY);
   if (::dup2(input, STDIN_FILENO) < 0 || null < 0 || ::dup2(null, STDOUT_FILENO) < 0) ::_exit(127);
   ::execve("/bin/sh", arguments, environment);
   ::_exit(127);
 }
 
-// What an event may set. Of two entries with one name, shells take the last one; and dtlaunch may
-// itself run inside such a command, with an outer job's values in its environment.
+// Variables that an event may set. If a name occurs twice, shells use the last one; and dtlaunch
+// may itself run inside such a command, with an outer job's values in its environment.
 constexpr std::array<std::string_view, 5> kEventVariables = {
     "DTL_EVENT", "DTL_JOB", "DTLAUNCH_EVENT_OF", "DTL_RESTARTS", "DTL_EXIT_STATUS"};
 
@@ -91,9 +91,8 @@ void add_inherited(std::vector<std::string>& variables) {
   }
 }
 
-// A process group of its own, which a signal of the terminal does not reach; with the signals that
-// a program expects, the event as its input and no output but its errors. It ends with this
-// process, however that ends.
+// The command in its own process group, which signals of the terminal do not reach. It has default
+// signals, the event as its input, and only standard error as output. It ends with this process.
 class Child {
  public:
   Child(const std::string& command, int input, std::vector<std::string> variables) {
@@ -111,9 +110,9 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // How it failed; empty: it did not. Ends its process group at the deadline.
+  // How it failed; empty: it succeeded. Kills its process group at the deadline.
   std::string wait(JobEvents::Clock::time_point deadline) const {
-    // Reported by wait(), as all other failures: there is one place for the line.
+    // wait() reports this like all other failures, so there is one place for the line.
     if (error_ != 0) return "cannot be started: " + errno_text(error_);
     std::string unwatched;
     bool ended = false;
@@ -191,8 +190,8 @@ void JobEvents::tell(const JobEvent& event) {
   Told told;
   told.name = name_of(event.kind);
   told.json = event_json(event, job_id_, reporting_, std::time(nullptr));
-  // DTLAUNCH_EVENT_OF marks the command's processes as this job's: what looks for leftovers of dead
-  // jobs finds them by it.
+  // DTLAUNCH_EVENT_OF marks the command's processes as this job's, so that the search for leftovers
+  // of dead jobs finds them.
   told.variables = {"DTL_EVENT=" + told.name, "DTL_JOB=" + job_id_, "DTLAUNCH_EVENT_OF=" + job_id_,
                     fmt::format("DTL_RESTARTS={}", event.restarts)};
   if (event.outcome) {
@@ -201,7 +200,7 @@ void JobEvents::tell(const JobEvent& event) {
   bool is_full = false;
   {
     const std::lock_guard lock(mutex_);
-    // Rather than block the job, an event is dropped, with a line.
+    // Drops the event, with a line for the user, instead of blocking the job.
     is_full = waiting_.size() >= kMaxEvents;
     if (!is_full) waiting_.push_back(std::move(told));
   }
@@ -231,8 +230,8 @@ void JobEvents::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
-    // For all that wait, together with the last: 64 commands that hang must not hold the job's end
-    // for ten minutes.
+    // One deadline for all waiting events, plus the last: 64 hanging commands must not delay the
+    // job's end by ten minutes.
     last_deadline_ = Clock::now() + 2 * kEventPatience;
   }
   changed_.notify_one();
@@ -242,12 +241,12 @@ void JobEvents::stop() {
 void JobEvents::run() {
   sigset_t all;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // they are for the job
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are handled by the job's thread
   for (;;) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return stopped_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
-    // Told without the lock: tell() never blocks for a command.
+    // Runs without the lock, so tell() never waits for a command.
     const Told told = std::move(waiting_.front());
     waiting_.pop_front();
     auto deadline = Clock::now() + kEventPatience;

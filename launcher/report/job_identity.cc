@@ -1,4 +1,4 @@
-// Only a first state of the record; JobWatch keeps it up to date.
+// Only the record's first state; JobWatch updates it.
 #include "launcher/report/job_identity.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// The record has two copies: one in the user's runtime folder while the job runs, and, of a
+// The record has two copies: one in the user's runtime folder while the job runs, and, for a
 // detached job, one that stays.
 #include "launcher/report/job_watch.h"
 
@@ -43,7 +43,7 @@ std::string describe_epoch(const Epoch& epoch) {
 
 JobWatch::JobWatch(JobRecord record, const std::optional<std::string>& kept_folder)
     : record_(std::move(record)) {
-  // Of a detached job this is the keeper, and not the process that described the job.
+  // For a detached job this is the keeper, not the process that described the job.
   record_.process = identify(::getpid());
   record_.detached = kept_folder.has_value();
   if (kept_folder) {
@@ -74,10 +74,10 @@ SessionHooks JobWatch::hooks(std::function<void()> on_started,
   hooks.placed = [this](std::size_t ranks) { record_.ranks = static_cast<int>(ranks); };
   hooks.state = [this](JobState state) {
     record_.state = state_name(state);
-    // The short steps before the ranks run would only cost time.
+    // Skips the short states before the ranks run, to save time.
     if (state == JobState::kRunning || state == JobState::kStopping) write();
   };
-  // Who sees the record meanwhile must not take the job for one that computes.
+  // While the job is stopped, its record must say so.
   hooks.stopped = [this, before = std::string()](bool stops) mutable {
     if (stops) before = record_.state;
     record_.state = stops ? "stopped" : before;

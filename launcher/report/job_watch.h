@@ -1,7 +1,7 @@
 #pragma once
-// JobWatch: writes down what dtlaunch ps, logs and kill need to know of a job while it runs: the
-// launcher's record, and for a detached job its output. Other processes read these files at any
-// time, so each is replaced as a whole or appended to. Belongs to the session's thread.
+// JobWatch: writes what dtlaunch ps, logs and kill need to know about a running job: the launcher's
+// record, and for a detached job its output. Other processes read these files at any time, so each
+// is replaced as a whole or appended to. Belongs to the session's thread.
 
 #include <functional>
 #include <optional>
@@ -17,26 +17,25 @@ namespace dtl {
 
 class JobWatch {
  public:
-  // With kept_folder (of a detached job) the output and the record are also kept there, after the
-  // job's end. Throws Error(kCannotWrite) then. Without it, a job runs even where no record can be
-  // written.
+  // With kept_folder (of a detached job) also keeps output and record there after the job's end;
+  // then throws Error(kCannotWrite). Without it, a job runs even if no record can be written.
   JobWatch(JobRecord record, const std::optional<std::string>& kept_folder);
 
-  // What the session is to call. on_started and on_said hear of it, too; both may be empty. The
-  // hooks refer to this object, which has to outlive the session.
+  // Hooks for the session, which also call on_started and on_said; both may be empty. They refer to
+  // this object, which must outlive the session.
   SessionHooks hooks(std::function<void()> on_started,
                      std::function<void(std::string_view)> on_said);
-  // All ranks are about to be started again on these hosts, `restarts` times by now.
+  // All ranks will start again on these hosts, for the `restarts`-th time.
   void restarting(int restarts, const std::vector<Host>& hosts, const Epoch& ended);
   // All ranks run again; lost: the time since the failure.
   void running_again(JobTime lost);
-  // The record of the running job goes away; the kept one stays, with the status.
+  // Removes the record of the running job; the kept one stays, with the status.
   void ended(int exit_status);
 
  private:
-  // Both copies.
+  // Writes both copies.
   void write();
-  // Does nothing for a job that is not detached.
+  // Does nothing unless the job is detached.
   void keep(LogEntry::Kind kind, int rank, std::string_view bytes);
 
   JobRecord record_;

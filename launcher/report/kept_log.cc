@@ -1,5 +1,5 @@
-// A file is append-only for its readers: what was written never changes, but for half an entry that
-// did not fit, which is cut off again.
+// A file is append-only for its readers: written bytes never change, except half an entry that did
+// not fit, which is cut off again.
 #include "launcher/report/kept_log.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 namespace dtl {
 namespace {
 
-// Bounds for a file that is not a log: without them a reader would wait for ever, or fill the
+// Bounds for a file that is not a log: without them a reader would wait forever, or fill the
 // memory.
 constexpr std::size_t kMaxHeaderBytes = 40;
 constexpr std::size_t kMaxEntryBytes = 16 << 20;  // a failure card is far smaller
@@ -76,9 +76,9 @@ std::optional<LogEntry> LogReader::next() {
   const std::string_view left = std::string_view(waiting_).substr(at_);
   const std::size_t line = left.find('\n');
   if (line == std::string_view::npos) {
-    // No header is that long, so the line end is not merely still to come.
+    // No header is this long, so more input would not complete it.
     if (left.size() > kMaxHeaderBytes) no_log(left);
-    // Only where more is needed: to erase after each entry would move the rest each time.
+    // Only if more is needed: erasing after each entry would move the rest each time.
     waiting_.erase(0, std::exchange(at_, 0));
     return std::nullopt;
   }
@@ -100,7 +100,7 @@ KeptLog::KeptLog(std::string folder, std::int64_t max_bytes)
 }
 
 void KeptLog::open() {
-  // O_NOFOLLOW: a link that another user has put there must not lead the output elsewhere.
+  // O_NOFOLLOW: another user's symbolic link must not redirect the output.
   file_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   problem_ = file_.valid() ? 0 : errno;
   size_ = file_.valid() ? ::lseek(file_.get(), 0, SEEK_END) : 0;
@@ -128,7 +128,7 @@ bool KeptLog::append(const LogEntry& entry) {
     ::rename(path_.c_str(), (path_ + ".1").c_str());
     open();
   }
-  // After a failure each entry tries anew: a disk may have room again.
+  // After a failure each entry tries again: the disk may have space again.
   if (!file_.valid()) open();
   if (!file_.valid()) return false;
   const int problem = text.write_some(file_.get());

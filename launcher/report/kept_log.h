@@ -1,9 +1,9 @@
 #pragma once
-// KeptLog and LogReader: the kept output of a detached job. It is a file of entries, each a header
-// line and its bytes, so that ranks, streams and dtlaunch's own words can be told apart when it is
-// read again, and `less` can still read it. Headers: "o3 120" 120 bytes of rank 3's standard
-// output, "e3 9" of its standard error, "s 40" what dtlaunch said, "x 0" the job has ended with
-// status 0 (and no bytes follow). launcher/jobs and dtagent read it, also while it is written.
+// KeptLog and LogReader: the kept output of a detached job, a file of entries, each a header line
+// and its bytes. Readers can tell ranks, streams and dtlaunch's messages apart, and `less` can
+// still show it. Headers: "o3 120": 120 bytes of rank 3's standard output; "e3 9": of its standard
+// error; "s 40": a message of dtlaunch; "x 0": the job has ended with status 0 (no bytes follow).
+// launcher/jobs and dtagent read it, also while it is written.
 
 #include <cstdint>
 #include <optional>
@@ -22,11 +22,11 @@ struct LogEntry {
   std::string bytes;
 };
 
-// What is written before an entry's bytes.
+// The header line before an entry's bytes.
 std::string header_of(const LogEntry& entry);
 
-// Cuts what has been read into entries, in whatever pieces it comes. Throws Error(kBadInput) when
-// it is not a kept log; nothing can be read after that.
+// Splits the bytes read so far, in pieces of any size, into entries. Throws Error(kBadInput) if the
+// file is not a kept log; nothing can be read after that.
 class LogReader {
  public:
   void feed(std::string_view bytes) { waiting_ += bytes; }
@@ -37,16 +37,15 @@ class LogReader {
   std::size_t at_ = 0;
 };
 
-// Appends entries, each in one writev(2), so a reader sees whole entries. When the file has grown
-// to kMaxLogBytes it becomes FOLDER/log.1, in place of the one before; so the last 256 MiB are
-// always there. A full disk costs output, never the job. Where bytes are lost, the next entry that
-// finds room is preceded by one that says how many and why.
+// Appends entries, each with one writev(2), so readers see whole entries. A file that has grown to
+// kMaxLogBytes becomes FOLDER/log.1 and replaces the previous one, so the last 256 MiB are always
+// there. A full disk loses output but does not harm the job. After a loss, the next entry that fits
+// is preceded by one that says how many bytes are missing and why.
 class KeptLog {
  public:
   static constexpr std::int64_t kMaxLogBytes = 256 << 20;
 
-  // Throws Error(kCannotWrite).
-  // The folder must exist, and be its user's alone.
+  // The folder must exist, and only its user may have access. Throws Error(kCannotWrite).
   explicit KeptLog(std::string folder, std::int64_t max_bytes = kMaxLogBytes);
   void add(const LogEntry& entry);
 
@@ -58,8 +57,8 @@ class KeptLog {
   std::int64_t max_bytes_;
   Fd file_;
   std::int64_t size_ = 0;
-  std::size_t lost_bytes_ = 0;  // since the last entry that was written
-  int problem_ = 0;             // errno of the last one that was not
+  std::size_t lost_bytes_ = 0;  // since the last written entry
+  int problem_ = 0;             // errno of the last failed write
 };
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// One function for each part of the document. Empty and unknown values are mostly left out rather
-// than written as null.
+// One function for each part of the document. Most empty and unknown values are left out instead of
+// written as null.
 #include "launcher/report/report.h"
 
 #include <fmt/format.h>
@@ -19,16 +19,15 @@
 namespace dtl {
 namespace {
 
-// In order, as a reader expects it.
-// The plain type would sort the members by name.
+// Keeps the order of insertion; the plain type would sort the members by name.
 using OrderedJson = nlohmann::ordered_json;
 
-// Words of the man page.
+// The words of the man page.
 const char* phase_name(RankPhase phase) {
   switch (phase) {
     case RankPhase::kWaiting:
       return "not-started";
-    // It ran when the agent was last heard of, and nobody has told its end.
+    // It ran when the agent was last heard, and nobody has reported its end.
     case RankPhase::kStarted:
       return "unknown";
     case RankPhase::kExited:
@@ -55,16 +54,14 @@ OrderedJson environment_json(const std::vector<std::string>& environment) {
   return variables;
 }
 
-// A program's own status, or a signal of somebody else, must not be taken for our doing.
-// Of what we send to end ranks: SIGTERM, then SIGKILL, and of statuses that say as much. A rank
-// that had ended by itself when the signal came, or that answers it with a status of its own, has
-// ended by itself.
+// Whether the rank ended by our SIGTERM or SIGKILL, or with a status that means one of them. A rank
+// that had ended before the signal, or answers it with another status, ended by itself.
 bool ended_by_us(const RankState& rank) {
   const auto ours = [](int signal) { return signal == SIGTERM || signal == SIGKILL; };
   return rank.after_stop && (ours(rank.signal) || (rank.signal == 0 && ours(rank.code - 128)));
 }
 
-// What a rank did when its time was up.
+// What a rank did when the job's time was up.
 OrderedJson stack_json(const Stack& answer) {
   OrderedJson json;
   if (answer.answer == StackAnswer::kCannot) {
@@ -73,7 +70,7 @@ OrderedJson stack_json(const Stack& answer) {
     return json;
   }
   const bool told = answer.answer == StackAnswer::kTold;
-  // Stopped: by SIGSTOP or a debugger, so that it could not answer.
+  // stopped: by SIGSTOP or a debugger, so it could not answer.
   json["answer"] = told ? "told" : answer.text == "stopped" ? "stopped" : "silent";
   if (!told) return json;
   const RankStack stack = parse_stack(answer.text);
@@ -124,8 +121,8 @@ OrderedJson rank_json(const RankPlan& planned, const NodePlan& node, const RankS
   return rank;
 }
 
-// Programs may run on any nodes, in any order of ranks: they are collected from all of them.
-// What runs where `a : b` gave more than one program: each with its ranks, "0-3".
+// The ranks of each program if `a : b` gave several: "0-3". A program's ranks may be on any nodes
+// in any order, so they are collected from all nodes.
 OrderedJson programs_json(const JobPlan& plan) {
   std::map<int, std::pair<const RankPlan*, std::vector<int>>> programs;
   for (const NodePlan& node : plan.nodes) {
@@ -162,13 +159,13 @@ OrderedJson plan_json(const JobPlan& plan) {
   json["programs"] = programs_json(plan);
   json["warnings"] = plan.warnings;
   if (plan.nodes.empty() || plan.nodes.front().ranks.empty()) return json;
-  // Rank 0's stands for all: most ranks differ from it only in their numbers.
+  // Uses rank 0 for all: most ranks differ from it only in their numbers.
   const RankPlan& first = plan.nodes.front().ranks.front();
   json["environment_of_rank_0"] = environment_json(first.environment);
   return json;
 }
 
-// Every host, also one that has not come up; times since dtlaunch was started.
+// Every host, even if it did not come up; times since dtlaunch started.
 OrderedJson hosts_json(const SessionResult& result) {
   OrderedJson hosts = OrderedJson::array();
   for (std::size_t i = 0; i < result.hosts.size(); ++i) {
@@ -189,7 +186,7 @@ OrderedJson outcome_json(const SessionResult& result) {
   json["cause"] = cause_name(outcome.cause);
   json["by"] = outcome.rank >= 0 ? "rank" : outcome.node >= 0 ? "node" : "dtlaunch";
   if (outcome.rank >= 0) json["rank"] = outcome.rank;
-  // As on the failure card.
+  // as on the failure card
   if (outcome.node >= 0) json["host"] = card_facts(result).host;
   if (outcome.signal != 0) json["signal"] = signal_name(outcome.signal);
   if (!outcome.text.empty()) json["text"] = outcome.text;
@@ -263,12 +260,12 @@ std::string report_json(const JobResult& job) {
   }
   report["messages"] = result.messages;
   report["dropped_output_bytes"] = result.dropped_bytes;
-  // Told where there was more than one epoch, or a reason why no other followed.
+  // Written if there was more than one epoch, or a reason why no other followed.
   if (job.epochs.size() > 1 || (!job.epochs.empty() && !job.epochs.back().why.empty())) {
     report["restarts"] = job.epochs.size() - 1;
     for (const Epoch& epoch : job.epochs) report["epochs"].push_back(epoch_json(epoch));
   }
-  // What programs and users write need not be UTF-8.
+  // Text of programs and users need not be UTF-8.
   return report.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The text of --report: what is left of a job when it is over, as JSON, whose fields dtlaunch(1)
-// documents. Who writes the file is report_file.h's business. Pure.
+// The text of --report: a finished job as JSON, whose fields dtlaunch(1) documents. report_file.h
+// writes the file. Pure.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace dtl {
 
-// Values of variables whose names look secret are masked, and so are passwords in URLs. What is not
-// said to be of an epoch is of the last one.
+// Masks values of variables whose names look secret, and passwords in URLs. Unless a field names an
+// epoch, it describes the last one.
 std::string report_json(const JobResult& job);
 
 }  // namespace dtl

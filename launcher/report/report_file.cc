@@ -1,5 +1,5 @@
-// Only its user may read the file, which has commands, paths and an environment. It appears as a
-// whole, so that nobody reads half of it.
+// Only its user may read the file, which has commands, paths and an environment. It is written as a
+// whole, so nobody reads half of it.
 #include "launcher/report/report_file.h"
 
 #include "base/error.h"

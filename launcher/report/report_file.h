@@ -1,6 +1,6 @@
 #pragma once
-// The file of --report, written when the job is over. launcher/run checks before the job begins
-// that the file can be written.
+// Writes the file of --report when the job is over. launcher/run checks before the job begins that
+// the file can be written.
 
 #include <string>
 
@@ -8,9 +8,8 @@
 
 namespace dtl {
 
-// Returns the exit status of dtlaunch: the job's, or, where the job ended well, that of the failure
-// to write. That failure is logged in any case. path may be empty: no report is wanted.
-// Never throws.
+// Returns dtlaunch's exit status: the job's, or that of a failed write if the job succeeded. Logs a
+// failed write in any case. Empty path: no report is wanted. Never throws.
 int write_report(const std::string& path, const JobResult& result, int status);
 
 }  // namespace dtl

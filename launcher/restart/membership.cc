@@ -13,7 +13,7 @@
 namespace dtl {
 namespace {
 
-// The result refers to `name`, which has to outlive it.
+// The result refers to `name`, which must outlive it.
 auto named(const std::string& name) {
   return [&name](const Host& host) { return host.name == name; };
 }
@@ -26,15 +26,14 @@ bool has(const std::vector<Host>& hosts, const std::string& name) {
   return std::any_of(hosts.begin(), hosts.end(), named(name));
 }
 
-// `first`, twice as long for each further time, `longest` at most.
+// Doubles `first` `times` times, up to `longest`.
 JobTime doubled(JobTime first, int times, JobTime longest) {
   JobTime wait = first;
   for (int i = 1; i < times && wait < longest; ++i) wait *= 2;
   return std::min(wait, longest);
 }
 
-// A host that was never lost may join at once; each loss doubles the wait.
-// From when on it may join.
+// From when on the host may join: at once if it was never lost; each loss doubles the wait.
 JobTime welcome_from(const Membership& members, const std::string& name) {
   const auto past = members.past.find(name);
   if (past == members.past.end() || past->second.losses == 0) return JobTime{0};
@@ -43,21 +42,21 @@ JobTime welcome_from(const Membership& members, const std::string& name) {
   return std::max(back, past->second.goes);
 }
 
-// How many more hosts can be of use.
+// How many more hosts the job can use.
 std::size_t room(const Membership& members) {
   const auto most = static_cast<std::size_t>(members.range.most);
-  // A full job has room again only for a host that takes the place of one that leaves.
-  if (members.of_ranks) {  // how many ranks will have left is placement's to say
+  // A full job has room only for a host that replaces one that leaves.
+  if (members.of_ranks) {  // placement decides how many ranks remain
     const bool is_full = static_cast<std::size_t>(members.ranks) >= most;
     return is_full && members.unlisted.empty() ? 0 : members.away.size();
   }
-  // Spare hosts come first, in the place of those that leave.
+  // Spare hosts replace hosts that leave first.
   const std::size_t staying =
       members.hosts.size() - members.unlisted.size() + members.spares.size();
   return most > staying ? most - staying : 0;
 }
 
-// Those that may join now and have answered, in their order.
+// Hosts that may join now and have answered, in order.
 std::vector<std::string> willing(const Membership& members, JobTime now) {
   std::vector<std::string> names;
   for (const Host& host : members.away) {
@@ -69,8 +68,8 @@ std::vector<std::string> willing(const Membership& members, JobTime now) {
   return names;
 }
 
-// It counts from the next epoch on: the ranks of this one are placed.
-// What the list says about a host that was known before: its slots, above all.
+// Updates known hosts from the list, above all their slots. It counts from the next epoch on: the
+// ranks of this one are placed.
 void renew(std::vector<Host>& hosts, const std::vector<Host>& listed) {
   for (Host& host : hosts) {
     const auto now = std::find_if(listed.begin(), listed.end(), named(host.name));
@@ -78,7 +77,7 @@ void renew(std::vector<Host>& hosts, const std::vector<Host>& listed) {
   }
 }
 
-// A spare host takes its place, if there is one.
+// Replaces the host by a spare one if there is one.
 void remove_host(Membership& members, const std::string& name) {
   const auto at = std::find_if(members.hosts.begin(), members.hosts.end(), named(name));
   if (at == members.hosts.end()) return;
@@ -98,7 +97,7 @@ void fill_up(Membership& members) {
   }
 }
 
-// An epoch that lasted for long shows that the hosts are steady, and the wait begins anew.
+// A long epoch shows that the hosts are stable, so the wait starts from the minimum again.
 void count_growth(Membership& members, JobTime now) {
   const bool soon = now - members.began < kLongestSettled;
   members.growths = soon ? members.growths + 1 : 0;
@@ -113,7 +112,7 @@ void begin_epoch(Membership& members, int ranks, JobTime now) {
 
 void list_hosts(Membership& members, const std::vector<Host>& listed, JobTime now) {
   const auto gone = [&](const Host& host) { return !has(listed, host.name); };
-  // Nothing runs on a spare host or one that is away, so these are dropped at once.
+  // Nothing runs on spare hosts and those in `away`, so unlisted ones are dropped at once.
   std::erase_if(members.spares, gone);
   std::erase_if(members.away, gone);
   for (std::vector<Host>* known : {&members.hosts, &members.spares, &members.away}) {
@@ -151,18 +150,18 @@ void note_answers(Membership& members, const std::vector<Host>& asked,
 
 std::optional<HostsChange> change_of_hosts(const Membership& members, JobTime now) {
   HostsChange change;
-  // What ranks did since their last checkpoint may be lost, so an epoch is left alone for a while.
+  // Ranks may lose their work since the last checkpoint, so a new epoch is left alone for a while.
   const JobTime settled =
       members.began + doubled(JobTime(kSettled), members.growths + 1, JobTime(kLongestSettled));
-  // Where hosts leave, the ranks are stopped anyway, and who joins then costs nothing more.
+  // If hosts leave, the ranks stop anyway, so joining then costs nothing more.
   if (now >= settled || !members.unlisted.empty()) change.joining = willing(members, now);
   change.leaving = members.unlisted;
   const std::size_t all = members.hosts.size() + change.joining.size() + members.spares.size();
   const std::size_t least = members.of_ranks ? 1 : static_cast<std::size_t>(members.range.least);
-  // The rest stay: better there than nowhere, for as long as it lasts; nodes do not last.
+  // The rest stay, which is better than too few hosts; a scheduler's nodes will end anyway.
   const std::size_t may_leave = members.of_nodes ? all : all > least ? all - least : 0;
   if (change.leaving.size() > may_leave) change.leaving.resize(may_leave);
-  // Nobody may leave after all, so there is nothing to join along with.
+  // No host may leave, so there is no reason to let others join early.
   if (change.leaving.empty() && now < settled) change.joining.clear();
   if (change.joining.empty() && change.leaving.empty()) return std::nullopt;
   return change;
@@ -174,11 +173,11 @@ void lose_hosts(Membership& members, const std::vector<Host>& before,
     if (!has(lost, host.name)) continue;
     remove_host(members, host.name);
     HostPast& past = members.past[host.name];
-    // One that was there for long enough has a new start.
+    // A host that ran for long enough has a clean record again.
     if (now - past.since > kLongestTakeBack) past.losses = 0;
     ++past.losses;
     past.since = now;
-    // A host that was to leave does not come back when it is lost before.
+    // A host that had to leave does not come back if it is lost before.
     const bool is_leaving = has(members.unlisted, host.name);
     if (!is_leaving && !has(members.away, host.name)) members.away.push_back(host);
     std::erase(members.unlisted, host.name);
@@ -220,11 +219,11 @@ void take_back(Membership& members, const std::vector<std::string>& names, JobTi
 HostsChange regroup(Membership& members, const std::vector<Host>& before,
                     const std::vector<std::string>& lost, std::optional<HostsChange> ended_for,
                     const AreClean& are_clean, JobTime now, const RegroupSteps& steps) {
-  // First: a spare host that takes a lost one's place leaves less room for those that join.
+  // First: a spare host that replaces a lost one leaves less room for those that join.
   steps.lose(members, before, lost, now);
   HostsChange change =
       ended_for ? *std::move(ended_for) : steps.change(members, now).value_or(HostsChange{});
-  // Who answered a moment ago may have gone again, or still have what it ran when it was lost.
+  // A host that just answered may be gone, or still run what it ran when it was lost.
   std::vector<Host> joining;
   for (const Host& host : members.away) {
     if (has(change.joining, host.name)) joining.push_back(host);
@@ -236,7 +235,7 @@ HostsChange regroup(Membership& members, const std::vector<Host>& before,
     for (std::size_t i = 0; i < joining.size(); ++i) {
       (clean[i] ? change.joining : unclean).push_back(joining[i].name);
     }
-    // As a loss: the next question to them comes later each time.
+    // Counted as a loss, so they are asked later each time.
     steps.lose(members, joining, unclean, now);
     if (change.joining.empty()) count_growth(members, now);  // the ranks were stopped in vain
   }
@@ -258,7 +257,7 @@ std::string too_few_hosts(const Membership& members) {
 }
 
 bool is_change_of_hosts(const Outcome& outcome) {
-  // A host that cannot be reached comes later; one that is set up in a wrong way must be seen to.
+  // An unreachable host may come later; a misconfigured one needs the user.
   const bool away = outcome.exit_status == static_cast<int>(Exit::kUnreachable) ||
                     outcome.exit_status == static_cast<int>(Exit::kTryAgain);
   return outcome.cause == Cause::kHostsChanged ||

@@ -1,5 +1,5 @@
-// The wait counts from what a lost host was last told, not from what it last said: its agent's
-// lease is renewed by our messages, and these may have arrived while its answers did not.
+// The wait counts from the last message to a lost host, not from its last answer: our messages
+// renew its agent's lease, and may arrive although its answers do not.
 #include "launcher/restart/next_hosts.h"
 
 #include <fmt/format.h>
@@ -26,10 +26,10 @@ NextHosts next_hosts(const std::vector<HostAtEnd>& epoch, JobTime ended, std::ve
   }
   for (const std::size_t i : hosts_to_fence(epoch)) {
     if (epoch[i].fenced) continue;
-    // Who was told to go is left out already, but may not have ended what it ran.
+    // A host that was told to go is listed already, but may not have ended its processes.
     if (!epoch[i].told_to_go) next.left_out.push_back(epoch[i].name);
     const JobTime fence = JobTime(kFence) + epoch[i].patience;
-    // Some of the fence has passed before the epoch ended.
+    // Part of the fence passed before the epoch ended.
     next.wait = std::max(next.wait, fence - (ended - epoch[i].last_told));
   }
   next.hosts = std::move(hosts);
@@ -41,7 +41,7 @@ NextHosts next_hosts(const std::vector<HostAtEnd>& epoch, JobTime ended, std::ve
     if (!next.spares.empty()) {
       *at = next.spares.front();
       next.spares.erase(next.spares.begin());
-      // A map of ranks counts hosts by their places; without one of them it means something else.
+      // A map of ranks refers to hosts by index; it would mean something else without one.
     } else if (fixed) {
       next.why = fmt::format("no spare host can take {}'s place", name);
       return next;

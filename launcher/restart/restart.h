@@ -1,8 +1,8 @@
 #pragma once
-// Restart: whether a job that failed is started again (--max-restarts), and when. An epoch is the
-// time from one start of all ranks to the end of all of them. A restart makes sense where a machine
-// may be at fault; a program that would fail again in the same way ends the job instead. Pure:
-// epochs.cc of the session's room acts on it.
+// Restart: whether and when a failed job starts again (--max-restarts). An epoch lasts from one
+// start of all ranks until all have ended. A restart makes sense if a machine may be at fault; a
+// program that would fail again in the same way ends the job. Pure: launcher/session/epochs.cc acts
+// on it.
 
 #include <cstddef>
 #include <optional>
@@ -14,27 +14,27 @@
 
 namespace dtl {
 
-// How an epoch came to its end.
+// How an epoch ended.
 struct EpochEnd {
   Outcome outcome;
-  std::optional<JobTime> ran;  // all ranks, until the first failure; absent: never all of them
+  std::optional<JobTime> ran;  // from all ranks' start to the first failure; absent: never all
   std::vector<std::string> last_words;  // of the rank that failed, oldest first
-  bool consequence = false;             // those are about a lost connection to another rank
-  bool out_of_memory = false;           // the kernel killed on its node for want of memory
+  bool consequence = false;             // last_words concern a lost connection to another rank
+  bool out_of_memory = false;           // the kernel killed a process there for want of memory
 };
 
 // Times count from the end of the last epoch.
 struct RestartVerdict {
   bool again = false;
-  JobTime wait{0};  // from the end of the last epoch, at least
-  std::string why;  // not again; empty: there is nothing to try again, or --max-restarts is 0
+  JobTime wait{0};  // minimum, from the end of the last epoch
+  std::string why;  // why not; empty: nothing to retry, or --max-restarts is 0
 };
 
 // `ends` has at least one, in order; `most` is --max-restarts.
 RestartVerdict judge_restart(int most, const std::vector<EpochEnd>& ends);
 
-// Which of them decides what dtlaunch returns: the last one, or, where the last ones failed at
-// once, the one before them, whose consequence they may be.
+// The epoch that decides dtlaunch's exit status: the last one, or, if the last ones failed at once,
+// the one before them, which may have caused their failures.
 std::size_t deciding_epoch(const std::vector<EpochEnd>& ends);
 
 }  // namespace dtl
