@@ -1,5 +1,5 @@
-// While an epoch runs, another thread asks list() and there() whether hosts may join; hence the
-// mutex around names. The room has a lock of its own.
+// During an epoch another thread asks list() and there() whether hosts may join, so a mutex guards
+// the names. The room has its own lock.
 #include "launcher/gather/gathered_nodes.h"
 
 #include <fmt/format.h>
@@ -23,12 +23,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kProgress = 10s;        // between two lines about a wait
-constexpr auto kLastCall = 5s;         // without a newcomer, before a job begins with fewer
-constexpr auto kTellPatience = 5s;     // for the other nodes to take the exit status
+constexpr auto kLastCall = 5s;         // without a newcomer, then a job begins with fewer
+constexpr auto kTellPatience = 5s;     // for the other nodes to receive the exit status
 constexpr std::size_t kMostNames = 8;  // of nodes, in a line
 
-// Readable when a signal has come that ends the job. The session has its own handling, but it does
-// not run yet. The signals are held back so that none is lost between two polls.
+// Readable when a signal that ends the job has arrived. The session, which handles them later, does
+// not run yet. The signals are blocked so that none is lost between two polls.
 class SignalsWhileWaiting {
  public:
   SignalsWhileWaiting() {
@@ -77,7 +77,7 @@ GatheredNodes::GatheredNodes(const NodeRole& role)
   names_[0] = name_for(called_[0]);
 }
 
-// ---- until they have come
+// ---- until they have connected
 
 void GatheredNodes::open_room() {
   const SchedulerEvidence& evidence = role_.evidence();
@@ -99,18 +99,18 @@ void GatheredNodes::open_room() {
   room_ = std::move(room);
 }
 
-// Called on the room's thread.
+// Runs on the room's thread.
 void GatheredNodes::told_to_stop(std::size_t place, const std::string& node) {
   bool gathering = false;
   {
     const std::lock_guard lock(mutex_);
     gathering = gathering_;
-    if (!room_) return;  // it has just been opened
+    if (!room_) return;  // the room was just opened
   }
   const std::string told = node + ": told to end by its scheduler";
   const std::string by = std::string(scheduler_name(role_.evidence().scheduler)) + " ends it";
-  // As one that list() has no more, by ElasticHosts; elsewhere by the session itself. What comes of
-  // it is said once that is known: the scheduler may be ending the whole job.
+  // list() leaves the node out, and ElasticHosts sees that; otherwise the session handles it. The
+  // result is reported later, because the scheduler may be ending the whole job.
   const bool elastic = role_.nodes_come_again() || role_.evidence().elastic;
   const bool idle = gathering || (elastic && room_->is_idle(place - 1));
   if (idle || elastic) log_notice(told);
@@ -119,13 +119,13 @@ void GatheredNodes::told_to_stop(std::size_t place, const std::string& node) {
   } else if (elastic) {
     return;
   } else if (!control_->host_goes(name_of(place), by)) {
-    // Whoever waits between two epochs hears the signal.
+    // A wait between two epochs sees the signal.
     log_notice(told + "; the job ends with it");
     ::kill(::getpid(), SIGTERM);
   }
 }
 
-// By place: who takes part now.
+// By place: which nodes take part now.
 std::vector<bool> GatheredNodes::there() const {
   const std::vector<std::string> present = room_->present();
   const std::vector<bool> leaving = room_->leaving();
@@ -136,7 +136,7 @@ std::vector<bool> GatheredNodes::there() const {
   return all;
 }
 
-// Those without whom the job does not begin, in words; empty: it may.
+// The missing nodes without which the job cannot begin; empty: none.
 std::string GatheredNodes::missing(const std::vector<bool>& there) const {
   if (role_.evidence().elastic) {
     const std::size_t present = count(there);
@@ -207,7 +207,7 @@ GatheredNodes::Gathered GatheredNodes::gather() {
 
 // ---- names and places
 
-// Each node has its own name, even if all call themselves "localhost". A place that the scheduler
+// Each node gets its own name, even if all call themselves "localhost". A place that the scheduler
 // has numbered keeps its name when another node takes it.
 void GatheredNodes::name_nodes() {
   const std::vector<std::string> present = room_->present();
@@ -226,8 +226,8 @@ void GatheredNodes::name_nodes() {
   }
 }
 
-// Whoever has come so far and is not about to end, in the order of their places. Who is lost may
-// come again.
+// The nodes that are there and not about to end, in the order of their places. A lost node may come
+// again.
 std::vector<Host> GatheredNodes::list() {
   name_nodes();
   const std::vector<bool> leaving = room_->leaving();
@@ -255,13 +255,13 @@ std::string GatheredNodes::name_of(std::size_t place) const {
   return names_[place];
 }
 
-// most_: nobody is called so.
+// Returns most_ if no node has this name.
 std::size_t GatheredNodes::place_of(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
 }
 
-// A task, or one of several nodes of the same name, is called otherwise by the scheduler.
+// The scheduler has another name for a task, and for one of several nodes of the same name.
 HostAccess GatheredNodes::access_of(std::size_t place) const {
   const SchedulerEvidence& evidence = role_.evidence();
   HostAccess access = host_access(evidence);
@@ -288,7 +288,7 @@ void GatheredNodes::serve(SessionOptions& options, const StartOptions& start) co
 }
 
 AgentStarter GatheredNodes::starter(StartOptions start) const {
-  start.service = false;  // it would be outside of what the scheduler has given
+  start.service = false;  // the scheduler would not control it
   return [this, start](asio::io_context& context,
                        Host host) -> awaitable<std::unique_ptr<AgentStream>> {
     const std::size_t place = place_of(host.name);
@@ -327,8 +327,8 @@ std::vector<Host> GatheredNodes::still_here(std::vector<Host> hosts) const {
   return hosts;
 }
 
-// Who has come in the place of a lost node may be on another machine: what ran with that one is
-// given its time to end, wherever that is.
+// A node that replaces a lost one may be on another machine: the lost node's processes get their
+// time to end, wherever they are.
 std::vector<Fenced> GatheredNodes::fence(const std::vector<Host>& hosts, const AgentRunner& run,
                                          const std::string& job_id) const {
   const auto may_run = [this](const Host& host) {
@@ -346,7 +346,7 @@ std::vector<Fenced> GatheredNodes::fence(const std::vector<Host>& hosts, const A
   const std::vector<Fenced> answers = fence_hosts(asked, run, job_id);
   for (std::size_t i = 0; i < answers.size(); ++i) fenced[places[i]] = answers[i];
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    // Also one that was lost while it was asked: another one may have answered in its place.
+    // Also if it was lost during the question: another node may have answered in its place.
     if (!may_run(hosts[i])) continue;
     fenced[i].clean = false;
     fenced[i].reason = "what was lost with its node may not have ended yet";

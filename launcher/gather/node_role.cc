@@ -1,5 +1,4 @@
-// Everything that such a job cannot do is refused here on every node alike, before any of them
-// waits for another.
+// Every node refuses here what such a job cannot do, before any of them waits for another.
 #include "launcher/gather/node_role.h"
 
 #include <fmt/format.h>
@@ -23,14 +22,14 @@
 namespace dtl {
 namespace {
 
-constexpr int kUsualPort = 29500;     // where the scheduler names none
+constexpr int kUsualPort = 29500;     // if the scheduler sets none
 constexpr auto kStartTimeout = 300s;  // for images to be fetched and names to resolve
 
-// The room's port is open to the whole network of the cluster. Without a secret anybody could come
-// and run programs as this user.
+// The room's port is open to the whole network of the cluster. Without a secret anybody could
+// connect and run programs as this user.
 std::string take_token(const SchedulerEvidence& evidence) {
   if (auto token = take_job_token()) return *token;
-  // A Secret of Kubernetes is of no use elsewhere.
+  // A Secret of Kubernetes is useless elsewhere.
   const std::string_view hint = evidence.outside_kubernetes
                                     ? "openssl rand -hex 32 >token, and DTL_TOKEN_FILE=token with "
                                       "a copy of that file on every node"
@@ -40,8 +39,7 @@ std::string take_token(const SchedulerEvidence& evidence) {
               std::string(hint));
 }
 
-// The user's word about the number of nodes comes before the scheduler's. A range of one size is
-// not elastic.
+// The user's number of nodes overrides the scheduler's. A range of one size is not elastic.
 void take_size_of(const CommandLine& line, SchedulerEvidence& evidence) {
   if (line.placement.node_range) {
     evidence.node_count.reset();
@@ -113,28 +111,28 @@ NodeRole::NodeRole(SchedulerEvidence evidence, const CommandLine& line, std::str
   if (evidence_.coordinator_port == 0) evidence_.coordinator_port = kUsualPort;
   if (!line.restarts.max) schedulers_restarts_ = evidence_.max_restarts;
   const bool restarts = line.restarts.max.value_or(schedulers_restarts_.value_or(0)) > 0;
-  // Without restarts a lost node ends the job, so that nobody waits for another.
+  // Without restarts a lost node ends the job, so nobody waits for another.
   nodes_come_again_ = evidence_.scheduler->recreates_nodes && (evidence_.elastic || restarts);
 }
 
 std::unique_ptr<NodeRole> NodeRole::find(const JobInputs& inputs, const Variables& environment) {
-  // Hosts that the user names come before what a scheduler says.
+  // Hosts that the user names override the scheduler's.
   if (inputs.names_hosts()) return nullptr;
   const CommandLine& line = inputs.line;
   SchedulerEvidence evidence = evidence_beside(inputs, environment);
   if (evidence.role == SchedulerRole::kLauncher) return nullptr;
   if (evidence.role == SchedulerRole::kNode) {
     take_size_of(line, evidence);
-    // One node needs no meeting: it is a usual job on this host.
+    // One node has nobody to meet: it is an ordinary job on this host.
     if (evidence.node_count == 1) return nullptr;
   }
   check_tasks(line, evidence);
   count_tasks(evidence);
-  // Only where the scheduler numbers its nodes; otherwise it has said which one is the first.
+  // If the scheduler does not number its nodes, it has named the first one.
   if (evidence.node_rank) evidence.is_coordinator = *evidence.node_rank == 0;
   refuse_what_nodes_cannot(line, evidence);
   for (const std::string& warning : evidence.warnings) log_notice(warning);
-  // One line of the job, not one of each node.
+  // One line for the job, not one for each node.
   if (evidence.is_coordinator && !evidence.crowded.empty() && !line.placement.ranks) {
     log_notice(evidence.crowded);
   }
@@ -159,7 +157,7 @@ int NodeRole::join(const std::string& agent_path) const {
   call.token = token_;
   call.host = evidence_.coordinator;
   call.port = evidence_.coordinator_port;
-  // -1 leaves the choice of a place to the room.
+  // -1: the room chooses the place.
   const auto rank = evidence_.node_rank ? evidence_.node_rank : evidence_.node_hint;
   call.hello = {kProtocol,         DTL_VERSION,       evidence_.job_id,
                 evidence_.restart, rank.value_or(-1), own_host_name()};

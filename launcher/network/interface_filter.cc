@@ -39,7 +39,7 @@ std::optional<std::pair<NumericAddress, unsigned>> parse_cidr(const std::string&
   const std::size_t slash = text.find('/');
   const auto address = parse_address(text.substr(0, slash));
   if (slash == std::string::npos || !address) return std::nullopt;
-  // 0 bits is a valid prefix: "0.0.0.0/0" stands for all of IPv4.
+  // 0 bits is a valid prefix: "0.0.0.0/0" means all of IPv4.
   const auto bits = parse_integer(text.substr(slash + 1), 0, address->bits());
   if (!bits) return std::nullopt;
   return std::pair(*address, static_cast<unsigned>(*bits));
@@ -97,7 +97,7 @@ bool in_cidr(const std::string& address, const std::string& cidr) {
   auto given = parse_address(address);
   if (!wanted || !given || wanted->first.family != given->family) return false;
   NumericAddress network = wanted->first;
-  // The host bits of the prefix are cleared, too: "10.0.0.7/24" is a way to write that network.
+  // Clears the prefix's host bits too: "10.0.0.7/24" is a valid way to write that network.
   clear_host_bits(network, wanted->second);
   clear_host_bits(*given, wanted->second);
   return network.bytes == given->bytes;

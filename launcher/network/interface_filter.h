@@ -1,7 +1,7 @@
 #pragma once
-// InterfaceFilter: --iface and iface= of a host, which say the interfaces a job may use. "eth1,
-// 10.0.0.0/24" uses only these. A list that begins with ^ uses all but these: "^docker0,virbr0". It
-// compares texts and knows nothing of what a host has; network.h applies it. Pure.
+// InterfaceFilter: --iface and a host's iface=: which interfaces a job may use. "eth1,10.0.0.0/24"
+// allows only these; a list that begins with ^ allows all but these: "^docker0,virbr0". It only
+// compares texts; network.h applies it to the interfaces of hosts. Pure.
 
 #include <string>
 #include <vector>
@@ -16,9 +16,9 @@ class InterfaceFilter {
   explicit InterfaceFilter(const std::string& text);
 
   bool empty() const { return items_.empty(); }
-  // Whether a list without ^ names it. allows() is also true where the list only does not exclude
-  // it. The difference counts for bridges inside a node: the user has to name these before they are
-  // tried.
+  // Whether a list without ^ names it. allows() is also true if the list merely does not exclude
+  // it. The difference matters for bridges inside a node, which are tried only if the user names
+  // them.
   bool includes(const std::string& interface, const std::string& address) const;
   bool allows(const std::string& interface, const std::string& address) const;
   // As typed, for messages.
@@ -35,7 +35,7 @@ class InterfaceFilter {
 // "10.0.0.7" in "10.0.0.0/24"; false when either is malformed or they are of different families.
 bool in_cidr(const std::string& address, const std::string& cidr);
 
-// "10.0.0.0/24" for 10.0.0.7 and 24; empty for what is no address.
+// "10.0.0.0/24" for 10.0.0.7 and 24; empty if address is not an address.
 std::string subnet_of(const std::string& address, unsigned bits);
 
 }  // namespace dtl

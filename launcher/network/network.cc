@@ -1,4 +1,4 @@
-// What is tried, and the choice. Candidates and their failures are in network_candidate.cc.
+// Plans probes and chooses. network_candidate.cc has candidates and their failures.
 #include "launcher/network/network.h"
 
 #include <fmt/format.h>
@@ -14,8 +14,8 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kMaxEndpoints = 4096;     // of one Reach
-constexpr std::size_t kMaxAddressesSmall = 16;  // of one node that are tried
-constexpr std::size_t kMaxAddressesLarge = 4;   // the same in a job of many nodes
+constexpr std::size_t kMaxAddressesSmall = 16;  // tried per node
+constexpr std::size_t kMaxAddressesLarge = 4;   // tried per node in a job of many nodes
 constexpr std::size_t kMaxNetworksInMessage = 6;
 
 const Nic* nic_with(const ProbedNode& node, const std::string& address) {
@@ -26,8 +26,7 @@ const Nic* nic_with(const ProbedNode& node, const std::string& address) {
   return nullptr;
 }
 
-// The interface that holds this address; nullptr for one that the node listens on and did not list.
-// The addresses of a node that are tried in this round, the likely ones first.
+// The node's addresses to try in this round, likely ones first.
 std::vector<std::string> worth_trying(const ProbedNode& node, const InterfaceFilter& all,
                                       int round) {
   const InterfaceFilter& filter = filter_of(node, all);
@@ -37,7 +36,7 @@ std::vector<std::string> worth_trying(const ProbedNode& node, const InterfaceFil
     const std::string name = nic == nullptr ? "" : nic->name;
     if (!filter.allows(name, address)) continue;
     const bool likely = nic == nullptr || !nic->inside || filter.includes(name, address);
-    // The address behind the host's name comes first: a Reach that has to be cut keeps it.
+    // The address behind the host's name comes first, so a Reach that must be cut keeps it.
     if (address == node.reached_at) {
       first.insert(first.begin(), address);
     } else if (likely) {
@@ -50,13 +49,13 @@ std::vector<std::string> worth_trying(const ProbedNode& node, const InterfaceFil
   return first;
 }
 
-// Asks for round 2, which tries most: what remains without an address then never gets one.
+// Asks for round 2, which tries most: a node without an address then never gets one.
 void check_filter(const std::vector<ProbedNode>& nodes, const InterfaceFilter& filter) {
   std::string reason;
   for (const ProbedNode& node : nodes) {
     if (!worth_trying(node, filter, 2).empty()) continue;
-    // iface= is in the hostfile, so this error is about one host and comes at once. --iface is
-    // about all hosts, so its error collects them.
+    // iface= is in the hostfile, so its error concerns one host and is thrown at once. --iface
+    // concerns all hosts, so its error collects them.
     if (!node.own.empty()) {
       throw Error(Exit::kConfig, fmt::format("{}: iface={}", node.name, node.own.text()),
                   fmt::format("matches no interface: it has {}", interfaces_text(node.nics)),
@@ -73,7 +72,7 @@ void check_filter(const std::vector<ProbedNode>& nodes, const InterfaceFilter& f
               "the same command without --iface");
 }
 
-// Where the ranks of a single node meet: on lo, unless the user does not allow lo.
+// Where the ranks of a single node meet: on lo, unless the user excludes lo.
 NodeNetwork network_alone(const ProbedNode& node, const InterfaceFilter& all) {
   if (filter_of(node, all).allows("lo", "127.0.0.1")) return {"127.0.0.1", "lo"};
   check_filter({node}, all);

@@ -1,5 +1,5 @@
-// The addresses of a network are found by what nodes have proved, not by names of interfaces: the
-// same network is eth0 on one host and ens3 on the next.
+// Networks are found by what nodes have proved, not by names of interfaces: the same network is
+// eth0 on one host and ens3 on the next.
 #include "launcher/network/network_candidate.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 
 struct OwnAddress {
   std::string address;
-  const Nic* nic = nullptr;  // nullptr: of no interface that it told us
+  const Nic* nic = nullptr;  // nullptr: no interface has it
   unsigned bits = 0;
   std::string interface() const { return nic == nullptr ? "" : nic->name; }
 };
@@ -36,7 +36,7 @@ std::vector<OwnAddress> addresses_of(const ProbedNode& node, const InterfaceFilt
   return found;
 }
 
-// nullptr: it was not tried, because a round left it out or the job is large.
+// nullptr: not tried, because a round left it out or the job is large.
 const Attempt* attempt_at(const ProbedNode& from, std::size_t to, const std::string& address) {
   for (const Attempt& attempt : from.attempts) {
     if (attempt.endpoint.node == to && attempt.endpoint.address == address) return &attempt;
@@ -49,9 +49,9 @@ bool same_family(const std::string& a, const std::string& b) {
 }
 
 // The node's address on the network of `anchor`, an address of node 0. Four rules, the surest
-// first: the address it used to reach the anchor, if that lies in the anchor's subnet; any other
-// address in that subnet; the address it used at all (a routed network); an address on an interface
-// of the same name.
+// first: the address with which it reached the anchor, if that is in the anchor's subnet; any other
+// address in that subnet; the address with which it reached it (a routed network); an address on an
+// interface of the same name.
 OwnAddress matching_address(const ProbedNode& node, const OwnAddress& anchor,
                             const InterfaceFilter& filter) {
   const auto own = addresses_of(node, filter);
@@ -78,7 +78,7 @@ OwnAddress matching_address(const ProbedNode& node, const OwnAddress& anchor,
   return found;
 }
 
-// Empty when the node reached the address as wanted.
+// Empty if the node reached the address as wanted.
 std::string problem_of(const ProbedNode& from, std::size_t to, const std::string& address,
                        const InterfaceFilter& filter) {
   const Attempt* attempt = attempt_at(from, to, address);
@@ -127,7 +127,7 @@ Candidate candidate_at(const std::vector<ProbedNode>& nodes, const OwnAddress& a
   return candidate;
 }
 
-// The order that network.h promises.
+// The order documented in network.h.
 bool is_better(const Candidate& a, const Candidate& b) {
   if (a.named != b.named) return a.named > b.named;
   if (a.inside != b.inside) return b.inside;

@@ -1,5 +1,4 @@
-// posix_spawn(3) and not fork(2): it is quick however much memory dtlaunch has, and safe with
-// threads.
+// posix_spawn(3) instead of fork(2): it is fast whatever dtlaunch's memory, and safe with threads.
 #include "launcher/streams/child.h"
 
 #include <fcntl.h>
@@ -37,7 +36,7 @@ struct SpawnAttributes {
     ::sigemptyset(&none);
     ::sigfillset(&all);
     ::posix_spawnattr_setsigmask(&value, &none);
-    // dtlaunch ignores SIGPIPE and others, which exec would hand on.
+    // dtlaunch ignores SIGPIPE and others, which exec would pass on.
     ::posix_spawnattr_setsigdefault(&value, &all);
     ::posix_spawnattr_setflags(&value,
                                POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -48,8 +47,8 @@ struct SpawnAttributes {
   posix_spawnattr_t value;
 };
 
-// The agent takes SSH_CONNECTION for the way by which its host is reached; ours is of whoever
-// logged in here.
+// The agent takes SSH_CONNECTION for the connection to its host; ours belongs to the user's login
+// here.
 std::vector<std::string> own_environment() {
   std::vector<std::string> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -74,7 +73,7 @@ Child::~Child() {
 std::string Child::ending() {
   if (!ending_.empty()) return ending_;
   siginfo_t status{};
-  // It reaps, so the number is another process's from then on: hence `ending_` is kept.
+  // waitid reaps, and the pid may then belong to another process, so `ending_` is kept.
   if (::waitid(P_PID, static_cast<id_t>(pid), &status, WEXITED | WNOHANG) != 0 ||
       status.si_pid == 0) {
     return {};
@@ -100,11 +99,11 @@ Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
   if (pipe.write_end.valid()) {
     ::posix_spawn_file_actions_adddup2(&files.value, pipe.write_end.get(), STDERR_FILENO);
   }
-  Fd handed;  // out of the way of what goes to the descriptors 0 to 2
+  Fd handed;  // must not collide with descriptors 0 to 2
   if (input >= 0) {
     handed = Fd(::fcntl(input, F_DUPFD_CLOEXEC, kInputDescriptor + 1));
     if (!handed.valid()) throw system_error("cannot hand on standard input");
-    // dup2 clears CLOEXEC on the new descriptor alone.
+    // dup2 clears CLOEXEC only on the new descriptor.
     ::posix_spawn_file_actions_adddup2(&files.value, handed.get(), kInputDescriptor);
   }
   const std::vector<char*> argv = pointers_to(arguments);
@@ -113,7 +112,7 @@ Child spawn_child(const std::vector<std::string>& arguments, ChildErrors errors,
   SpawnAttributes attributes;
   pid_t pid = 0;
   const int failed = [&] {
-    // main() raises the limit for dtlaunch itself; programs get what their user has.
+    // main() raises the limit for dtlaunch itself; programs get the user's limit.
     const UsersDescriptorLimit as_the_user_has_it;
     return ::posix_spawn(&pid, argv[0], &files.value, &attributes.value, argv.data(), envp.data());
   }();

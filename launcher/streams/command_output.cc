@@ -19,8 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Kills the whole process group: whatever the command has started goes with it. WNOWAIT leaves the
-// process for child.ending(), so that the number cannot be reused before.
+// Kills the whole process group, with everything that the command has started. WNOWAIT leaves the
+// process to child.ending(), so its pid cannot be reused before.
 struct EndedChild {
   Child& child;
   ~EndedChild() {
@@ -33,7 +33,7 @@ struct EndedChild {
   }
 };
 
-// Reads what is there. False: nothing more will come.
+// Reads the available bytes. False: no more will come.
 bool read_some(int fd, std::string& text) {
   std::array<char, 4096> bytes{};
   const ssize_t count = ::read(fd, bytes.data(), bytes.size());
@@ -47,7 +47,7 @@ bool read_some(int fd, std::string& text) {
 std::string read_command(const CommandToRead& command) {
   Child child = spawn_child(command.arguments, ChildErrors::kShared);
   const EndedChild ended{child};
-  ::shutdown(child.socket.get(), SHUT_WR);  // it reads nothing
+  ::shutdown(child.socket.get(), SHUT_WR);  // empty standard input
   const auto deadline = Clock::now() + command.patience;
   std::string text;
   for (bool open = true; open;) {

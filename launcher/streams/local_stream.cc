@@ -1,4 +1,4 @@
-// The child's end is seen in three places, in any order: its socket, its standard error and its
+// The end of the child shows in three places, in any order: its socket, its standard error and its
 // pidfd. Only the pidfd has the reason.
 #include "launcher/streams/local_stream.h"
 
@@ -46,7 +46,7 @@ struct Watch : std::enable_shared_from_this<Watch> {
         });
   }
 
-  // What is in the pipe now, without waiting.
+  // Reads what is in the pipe now, without waiting.
   void drain_errors() {
     // No blocking read: a grandchild may hold the other end of the pipe open.
     boost::system::error_code empty;
@@ -93,7 +93,7 @@ class LocalStream final : public AgentStream {
       boost::system::error_code woken;
       co_await watch->ended.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     }
-    // Its last words count for the message about its end.
+    // The last messages explain its end.
     if (bytes.empty()) watch->drain_errors();
     co_return bytes;
   }
@@ -119,8 +119,7 @@ class LocalStream final : public AgentStream {
   const bool has_our_input_;
 };
 
-// Our child is the job-keeper, which waits above the agent (ARCHITECTURE.md): the agent is its
-// child.
+// Our child is the job-keeper (ARCHITECTURE.md); the agent is its child.
 pid_t LocalStream::process() const {
   if (!watch_->child.ending().empty()) return 0;
   for (const pid_t child : children_of(watch_->child.pid)) {

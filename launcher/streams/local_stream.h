@@ -1,6 +1,6 @@
 #pragma once
-// The AgentStream of a program that is a child of this process: a local dtagent, or a scheduler's
-// carrier (blaunch, qrsh) that hands another host's agent on.
+// The AgentStream of a child process: a local dtagent, or a scheduler's carrier (blaunch, qrsh)
+// that forwards another host's agent.
 
 #include <memory>
 
@@ -9,7 +9,7 @@
 
 namespace dtl {
 
-// Takes the child over. has_our_input: the child was given our standard input.
+// Takes ownership of the child. has_our_input: the child has our standard input.
 std::unique_ptr<AgentStream> make_local_stream(asio::io_context& context, Child child,
                                                bool has_our_input = false);
 

@@ -1,4 +1,4 @@
-// Whatever is wrong with the service or the holder, a job starts without them.
+// If anything is wrong with the service or the holder, a job starts without them.
 #include "launcher/streams/socket_stream.h"
 
 #include <sched.h>
@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 constexpr auto kServicePatience = 2s;  // a healthy service greets within 20 ms
 
 // Under taskset, numactl or a batch system's step dtlaunch has fewer CPUs than the service, and the
-// ranks are to live on those.
+// ranks must use only those.
 bool has_all_cpus() {
   cpu_set_t* cpus = CPU_ALLOC(65536);
   const std::size_t size = CPU_ALLOC_SIZE(65536);
@@ -61,9 +61,9 @@ awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stre
       found = find_greeting(received);
     }
   } catch (const Error&) {
-    found.reset();  // garbage, or a carrier that broke
+    found.reset();  // garbage, or the carrier broke
   }
-  // Another version's agent would take frames for others.
+  // An agent of another version would misread frames.
   const bool same =
       found && found->greeting.protocol == kProtocol && found->greeting.version == DTL_VERSION;
   co_return same ? received : std::string();
@@ -71,7 +71,7 @@ awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stre
 
 awaitable<std::unique_ptr<AgentStream>> start_service_agent(asio::io_context& context) {
   if (!has_all_cpus()) co_return nullptr;
-  // The service may have been started with another environment, and its folder lie elsewhere.
+  // The service may have another environment and therefore another folder.
   for (const std::string& folder : runtime_folders()) {
     Fd socket = connect_unix(folder + "/" + kServiceSocket);
     if (!socket.valid()) continue;

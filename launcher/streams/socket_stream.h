@@ -1,7 +1,7 @@
 #pragma once
-// SocketStream: the AgentStream of an agent at the other end of a unix socket of this machine: the
-// service's, or one that a connection kept by `dtlaunch up` leads to. Such an agent runs already
-// and is not our child: its standard error and exit status are not ours to see.
+// SocketStream: the AgentStream of an agent at the other end of a unix socket on this machine: the
+// service's, or that of a connection kept by `dtlaunch up`. Such an agent runs already and is not
+// our child, so we see neither its standard error nor its exit status.
 
 #include <memory>
 #include <string>
@@ -24,9 +24,9 @@ class SocketStream final : public AgentStream {
   std::string standard_error() const override { return {}; }
   std::string ending() const override;
   bool is_here() const override { return !holder_.valid(); }
-  // The other end belongs to `dtlaunch up`, which hands on what a host's agent says.
+  // The other end belongs to `dtlaunch up`, which forwards a host's agent.
   void is_handed_on_by(ProcessHandle process) { holder_ = std::move(process); }
-  // Gives bytes back: the next read() returns them.
+  // Puts bytes back: the next read() returns them.
   void unread(std::string bytes) { received_ = std::move(bytes); }
 
  private:
@@ -35,14 +35,14 @@ class SocketStream final : public AgentStream {
   ProcessHandle holder_;
 };
 
-// Reads up to and including the agent's greeting and gives back all that came, after what was
-// received before. Empty when the stream ends, the time is over, or the agent is of another
-// version: the caller then starts an agent in another way. Never throws.
+// Reads up to the end of the agent's greeting and returns everything received, `received` first.
+// Empty if the stream ends, the time is over, or the agent is of another version: the caller then
+// starts an agent in another way. Never throws.
 awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stream,
                                      std::chrono::milliseconds patience, std::string received = {});
 
-// An agent of this user's service on this machine, which saves the start of a process; nullptr when
-// there is no service that can be used.
+// An agent of this user's service on this machine, which saves starting a process; nullptr if there
+// is no usable service.
 awaitable<std::unique_ptr<AgentStream>> start_service_agent(asio::io_context& context);
 
 }  // namespace dtl

@@ -1,6 +1,6 @@
 #pragma once
-// StderrTail: the last bytes of what somebody wrote on standard error, line by line made printable:
-// it is shown on the user's terminal. Bounded, as a launcher keeps one for each host.
+// StderrTail: the end of a process's standard error, made printable line by line for the user's
+// terminal. Bounded, because a launcher keeps one for each host.
 
 #include <cstddef>
 #include <string>
@@ -16,7 +16,7 @@ class StderrTail {
 
   void append(std::string_view bytes) {
     text_.append(bytes);
-    // Only at twice the size, so that the rest is not moved at each append.
+    // Only at twice the size, so that not every append moves the rest.
     if (text_.size() > 2 * kBytes) text_.erase(0, text_.size() - kBytes);
   }
   std::string text() const {
