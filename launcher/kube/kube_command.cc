@@ -22,8 +22,8 @@ std::string help() {
          options_text(subcommand_options("kube").options());
 }
 
-// MPIJob makes its key itself. The pods of all other kinds need the token. The command reads it
-// from standard input, so that it is in no shell's history.
+// An MPIJob creates its key itself. The pods of all other kinds need the token. The command reads
+// it from standard input, so that no shell's history has it.
 std::string introduction(const KubeJob& job) {
   if (job.kind == KubeKind::kMpiJob) {
     return "# Made by dtlaunch kube render: see dtlaunch-kubernetes(7).\n";
@@ -40,7 +40,7 @@ std::string introduction(const KubeJob& job) {
 }  // namespace
 
 int run_kube_command(const std::vector<std::string>& arguments) {
-  // Parsed first in any case, so that `dtlaunch kube --help` works without the word render.
+  // Parsed before this check, so that `dtlaunch kube --help` works without the word render.
   const bool renders = !arguments.empty() && arguments[0] == "render";
   const SubcommandOptions options =
       parse_subcommand("kube", {arguments.begin() + (renders ? 1 : 0), arguments.end()});
@@ -52,7 +52,7 @@ int run_kube_command(const std::vector<std::string>& arguments) {
     throw option_error("kube", "its only command is render", "dtlaunch kube render --help");
   }
   const KubeJob job = kube_job_of(options);
-  // Before the notices: if it throws, only the error is to be read.
+  // Before the notices: if it throws, only the error is printed.
   const std::string manifest = introduction(job) + manifest_of(job);
   for (const std::string& notice : job.notices) log_notice(notice);
   write_all(STDOUT_FILENO, manifest);

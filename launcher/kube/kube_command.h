@@ -1,6 +1,6 @@
 #pragma once
-// `dtlaunch kube render`: prints a manifest on standard output. dtlaunch-kube(1). It talks to no
-// cluster: the user gives the manifest to kubectl.
+// `dtlaunch kube render`: prints a manifest on standard output. dtlaunch-kube(1). It contacts no
+// cluster: the user passes the manifest to kubectl.
 
 #include <string>
 #include <vector>

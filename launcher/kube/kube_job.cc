@@ -1,6 +1,6 @@
-// The words behind "--" are parsed as dtlaunch in the pods will parse them, so that mistakes are
-// found now. They are then handed on as they are. Options of the job file become words, since pods
-// do not have the file.
+// Parses the words after "--" as dtlaunch in the pods will, so that mistakes are found now, and
+// passes them on unchanged. Options of the job file become words, because pods do not have the
+// file.
 #include "launcher/kube/kube_job.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kHelp = "dtlaunch kube render --help";
 constexpr auto kPodGrace = std::chrono::seconds(60);  // a checkpoint of some GB to a slow disk
-constexpr double kLeastMemory = 64 << 20;             // bytes; less is a unit that was forgotten
+constexpr double kLeastMemory = 64 << 20;             // bytes; less means a forgotten unit
 
 struct KindName {
   std::string_view name;
@@ -48,8 +48,8 @@ KubeKind kind_of(const std::string& name) {
          "--kind job, which every cluster has");
 }
 
-// What Kubernetes or its operators put behind the job's name for pods and services. "12345" stands
-// for the random suffix, which has five characters.
+// The suffix that Kubernetes or its operators add to the job's name for pods and services. "12345"
+// represents the random suffix of five characters.
 std::size_t longest_suffix(const KubeJob& job) {
   const std::size_t digits = std::to_string(job.nodes.most - 1).size();
   switch (job.kind) {
@@ -68,7 +68,7 @@ std::size_t longest_suffix(const KubeJob& job) {
   return 0;
 }
 
-// Whoever may read the job's object in the cluster may read its environment.
+// Everybody who may read the job's object in the cluster may read its environment.
 void notice_secret(const std::string& name, KubeJob& job) {
   if (!looks_secret(name)) return;
   job.notices.push_back(fmt::format(
@@ -79,7 +79,7 @@ bool sets(const KubePairs& variables, const std::string& name) {
   return std::ranges::any_of(variables, [&](const auto& pair) { return pair.first == name; });
 }
 
-// Options of dtlaunch in the pods that would keep a variable of --env from the ranks.
+// Refuses options of dtlaunch in the pods that would hide a variable of --env from the ranks.
 void refuse_hidden_variables(const KubeJob& job, const CommandLine& line, const JobFile* file) {
   if (job.environment.empty()) return;
   const auto& inheritance = line.inheritance || !file ? line.inheritance : file->inheritance;
@@ -93,7 +93,7 @@ void refuse_hidden_variables(const KubeJob& job, const CommandLine& line, const 
   }
 }
 
-// Kubernetes refuses a ':' in a mount path as well.
+// Kubernetes does not allow ':' in a mount path either.
 PodClaim parse_claim(const std::string& text) {
   const std::size_t colon = text.find(':');
   PodClaim claim{text.substr(0, colon), "/data"};
@@ -130,7 +130,7 @@ void take_names(const KubeWords& words, KubeJob& job) {
     check("--namespace", job.name_space, check_namespace(job.name_space), "training");
   }
   check("--token-secret", job.secret, check_object_name(job.secret), "dtlaunch-token");
-  // Kubernetes refuses two mounts at one path.
+  // Kubernetes allows only one mount at a path.
   std::set<std::string> paths = {"/dev/shm"};
   for (const std::string& text : words.claims) {
     job.claims.push_back(parse_claim(text));
@@ -161,7 +161,7 @@ void take_additions(const KubeWords& words, KubeJob& job) {
 }
 
 void take_resources(const KubeWords& words, KubeJob& job) {
-  // There is no default that would be right: the scheduler of the cluster places pods by these.
+  // No default is right: the cluster's scheduler places pods by these.
   if (!words.cpus) refuse("--cpus", "missing: each pod asks for whole CPUs", "--cpus 8");
   if (words.memory.empty()) {
     refuse("--memory", "missing: each pod asks for memory, and gets no more", "--memory 16Gi");
@@ -213,8 +213,8 @@ void refuse_what_pods_cannot(const CommandLine& line) {
   }
 }
 
-// The job file as words of dtlaunch's command line, without what the line itself says: the line
-// comes first.
+// The job file as words of dtlaunch's command line, without what the line itself sets, which
+// overrides the file.
 std::vector<std::string> words_of_file(const JobFile& file, const CommandLine& line, KubeJob& job) {
   const auto bad = [&](const std::string& what, const std::string& why) {
     throw option_error(fmt::format("{}: {}", file.path, what), why, kHelp);
@@ -257,8 +257,8 @@ std::vector<std::string> words_of_file(const JobFile& file, const CommandLine& l
   return words;
 }
 
-// An option may be given to kube render and among the options of dtlaunch. Which of two values was
-// meant is anybody's guess, so both together are refused. The file is the last choice.
+// kube render and dtlaunch share some options. Nobody can tell which of two values was meant, so
+// both together are an error. The job file comes last.
 template <typename T>
 std::optional<T> said_once(const std::string& option, const std::optional<T>& here,
                            const std::optional<T>& there, const std::optional<T>& file) {
@@ -295,7 +295,7 @@ void take_size(const KubeWords& words, const CommandLine& line, const BlockOptio
   }
   job.ranks_per_node = each.value_or(1);
   if (!ranks) return;
-  // -np alone: as many in each pod.
+  // -np alone: the same number in each pod.
   if (!each && *ranks % job.nodes.most == 0) job.ranks_per_node = *ranks / job.nodes.most;
   if (job.ranks_per_node * job.nodes.most == *ranks) return;
   refuse(fmt::format("-np {}", *ranks),
@@ -311,12 +311,12 @@ int grace_of(const KubeWords& words, const CommandLine& line, const BlockOptions
   const auto said =
       said_once("--grace", here, line.ending.grace, file ? file->line.ending.grace : std::nullopt);
   return static_cast<int>(
-      // Kubernetes counts whole seconds, and less than asked for could cut a checkpoint short.
+      // Kubernetes counts whole seconds; less than requested could cut a checkpoint short.
       std::chrono::ceil<std::chrono::seconds>(said.value_or(kPodGrace)).count());
 }
 
 std::optional<JobFile> file_of(const KubeWords& words, const CommandLine& line) {
-  // As dtlaunch itself: dtlaunch.toml in this folder counts when no program is given.
+  // Like dtlaunch itself: uses dtlaunch.toml in this folder if no program is given.
   if (!words.job_file.empty()) return load_job_file(words.job_file);
   if (!line.programs[0].command.empty() || ::access("dtlaunch.toml", F_OK) != 0) {
     return std::nullopt;
@@ -338,13 +338,13 @@ KubeJob job_of(const SubcommandOptions& options) {
   take_size(words, line, said, job);
   job.grace_s = grace_of(words, line, said);
   job.restarts = words.restarts;
-  // After the size, because the number of pods is part of their names.
+  // After the size, because pod names contain the number of pods.
   if (const std::string wrong = check_label(job.name, longest_suffix(job)); !wrong.empty()) {
     refuse("--name " + job.name, wrong, "--name bert-base");
   }
-  // The pods must have the same grace as the manifest's terminationGracePeriodSeconds.
+  // The pods' grace must equal the manifest's terminationGracePeriodSeconds.
   if (!line.ending.grace) job.arguments = {"--grace", std::to_string(job.grace_s)};
-  // The operators of these kinds have a field for it, and tell the pods by their environment.
+  // The operators of these kinds have a field for it, and set it in the pods' environment.
   const bool tells_pods = job.kind != KubeKind::kJobSet && job.kind != KubeKind::kIndexedJob;
   if (!tells_pods && !line.placement.ranks_per_node) {
     job.arguments.insert(job.arguments.end(), {"-ppn", std::to_string(job.ranks_per_node)});
@@ -353,7 +353,7 @@ KubeJob job_of(const SubcommandOptions& options) {
     const std::vector<std::string> of_file = words_of_file(*file, line, job);
     job.arguments.insert(job.arguments.end(), of_file.begin(), of_file.end());
   }
-  // The program is among these words, so that the file's options must come before.
+  // These words include the program, so the file's options must come first.
   job.arguments.insert(job.arguments.end(), options.words.begin(), options.words.end());
   if (line.programs[0].command.empty()) {
     if (!file || file->command.empty()) {

@@ -1,4 +1,4 @@
-// The messages name the character that is wrong and not only the rule.
+// The messages name the wrong character, not only the rule.
 #include "launcher/kube/kube_names.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kLabelBytes = 63;    // RFC 1035
-constexpr std::size_t kObjectBytes = 253;  // of a name that is a domain's
+constexpr std::size_t kObjectBytes = 253;  // of a domain name
 
 bool is_small(char c) {
   return c >= 'a' && c <= 'z';
@@ -39,7 +39,7 @@ std::string check_characters(std::string_view name) {
 std::string check_label(const std::string& name, std::size_t longest_suffix) {
   if (const std::string wrong = check_characters(name); !wrong.empty()) return wrong;
   if (!is_small(name.front())) return "does not begin with a letter";
-  // Otherwise the job would be created, and its pods refused.
+  // Otherwise the job would be created, but its pods would be rejected.
   if (name.size() + longest_suffix > kLabelBytes) {
     return fmt::format("has {} characters, and {} is the most: its pods get up to {} more",
                        name.size(), kLabelBytes - longest_suffix, longest_suffix);
@@ -116,7 +116,7 @@ std::optional<double> parse_memory(const std::string& text) {
       !is_digit(number.back())) {
     return std::nullopt;
   }
-  // Exa, milli and exponents, which Kubernetes takes as well, count as mistakes.
+  // Exa, milli and exponents, which Kubernetes also accepts, are treated as mistakes.
   constexpr std::string_view kUnits = "KMGTP";
   if (unit.empty()) return std::stod(number);
   const std::size_t power = unit == "k" ? 0 : kUnits.find(unit[0]);

@@ -1,4 +1,4 @@
-// Messages quote the whole word as typed, so that one of many is found.
+// Messages quote the whole word as typed, so that users find it among many.
 #include "launcher/kube/kube_pairs.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace dtl {
 namespace {
 
-// Says what is wrong with a name or a value; empty when nothing is.
+// Returns what is wrong with a name or a value, or empty.
 using Check = std::function<std::string(const std::string& name, const std::string& value)>;
 
 KubePairs parse_pairs(const std::string& option, const std::vector<std::string>& words,
@@ -41,7 +41,7 @@ KubePairs parse_pairs(const std::string& option, const std::vector<std::string>&
   return pairs;
 }
 
-// dtlaunch computes these for each rank, whatever the environment of the pod says.
+// dtlaunch computes these for each rank and ignores the pod's environment.
 bool is_computed(const std::string& name) {
   constexpr std::array<std::string_view, 8> kComputed = {
       "RANK",       "WORLD_SIZE",       "LOCAL_RANK",  "LOCAL_WORLD_SIZE",

@@ -1,6 +1,6 @@
 #pragma once
-// KubePairs: the values of kube render's options of the form NAME=VALUE: labels and variables. What
-// Kubernetes or the ranks would refuse or never see is refused here. Pure.
+// KubePairs: values NAME=VALUE of kube render's options: labels and variables. Refuses what
+// Kubernetes would reject or the ranks would never see. Pure.
 
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// A patch that does nothing is a mistake in it, which would otherwise show up in the cluster.
+// A patch that changes nothing is an error here, because it would otherwise show in the cluster.
 #include "launcher/kube/kube_patch.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace {
 using Object = nlohmann::ordered_json;
 
 constexpr int kMostDepth = 64;                    // objects of Kubernetes have about 20
-constexpr std::size_t kMostPatchBytes = 1 << 20;  // a cluster takes no larger object
+constexpr std::size_t kMostPatchBytes = 1 << 20;  // a cluster accepts no larger object
 
 constexpr const char* kExample = R"({"metadata": {"annotations": {"note": "text"}}})";
 
@@ -29,14 +29,14 @@ constexpr const char* kExample = R"({"metadata": {"annotations": {"note": "text"
   throw file_error(fmt::format("{}{}", one_shell_word(patch.file), place), "", why, hint);
 }
 
-// A text of the patch that names its object; empty when the patch does not have it.
+// A text of the patch that identifies its object; empty if the patch lacks it.
 std::string name_in(const Object& fields, const char* name, const KubePatch& patch) {
   if (!fields.contains(name)) return {};
   if (!fields[name].is_string()) refuse_patch(patch, fmt::format("its {} is not a text", name));
   return fields[name].get<std::string>();
 }
 
-// Names that begin with '#' would be printed as comments (yaml.h).
+// Members whose names begin with '#' would be printed as comments (yaml.h).
 void check_names(const Object& value, const KubePatch& patch) {
   for (const auto& [name, member] : value.items()) {
     if (value.is_object() && (name.empty() || name[0] == '#')) {
@@ -97,11 +97,11 @@ std::string text_of(const std::string& file) {
   }
 }
 
-// Of two fields with one name the parser would take the last one without a word.
+// Of two fields with one name the parser would silently take the last one.
 Object parse_once(const std::string& file, const std::string& text) {
   std::vector<std::set<std::string>> names;
   const auto note = [&](int depth, Object::parse_event_t event, Object& value) {
-    // What follows is done by recursion.
+    // Later steps use recursion.
     if (depth > kMostDepth) {
       throw file_error(one_shell_word(file), "", "too many levels", kExample);
     }
@@ -116,7 +116,7 @@ Object parse_once(const std::string& file, const std::string& text) {
   return Object::parse(text, note);
 }
 
-// Bytes are counted from 1 by the parser, whose own words are for programmers.
+// The parser counts bytes from 1; its own message is for programmers.
 Object parse(const std::string& file, const std::string& text) {
   try {
     return parse_once(file, text);

@@ -1,5 +1,5 @@
-// One function for each kind of job; what all kinds share is above them. A member whose name begins
-// with '#' becomes a comment of the manifest (yaml.h).
+// One function for each kind of job, below the parts that all kinds share. A member whose name
+// begins with '#' becomes a comment of the manifest (yaml.h).
 #include "launcher/kube/manifest.h"
 
 #include <fmt/format.h>
@@ -18,14 +18,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Documents = std::vector<Json>;
 
-// 137: a pod or a rank was lost. 143: a pod was told to end. After these the job may be started
-// again; all other statuses are the job's own, and the same would happen again.
+// 137: a pod or a rank was lost. 143: a pod was told to end. After these a restart makes sense;
+// other statuses are the job's own, and would occur again.
 const std::vector<int> kStartAgain = {137, 143};
 
 constexpr int kPyTorchPort = 23456;     // PyTorchJob's own
-constexpr int kRendezvousPort = 29500;  // of the first pod, unless the scheduler says another
+constexpr int kRendezvousPort = 29500;  // of the first pod, unless the scheduler sets another
 constexpr int kUser = 1000;             // of packaging/Containerfile
-constexpr int kGraceBeyondOurs = 15;    // seconds: to reap, to tell the other pods, to end
+constexpr int kGraceBeyondOurs = 15;    // seconds: to reap, to tell the other pods, to exit
 
 // Kubernetes replaces $(NAME) in a container's arguments. "$$" stands for one '$'.
 std::vector<std::string> escaped_for_pods(std::vector<std::string> words) {
@@ -33,19 +33,18 @@ std::vector<std::string> escaped_for_pods(std::vector<std::string> words) {
   return words;
 }
 
-// Requests equal limits: only then does the kubelet's static CPU manager give a pod CPUs of its
-// own.
+// Requests equal limits: only then the kubelet's static CPU manager gives a pod exclusive CPUs.
 Json resources_of(const KubeJob& job) {
   const Json amounts = {{"cpu", std::to_string(job.cpus)}, {"memory", job.memory}};
   return {{"requests", amounts}, {"limits", amounts}};
 }
 
-// A variable with a value; with the token's Secret; with a field of the pod itself.
+// A variable with a value; with the token's Secret; with a field of the pod.
 Json variable(const std::string& name, const std::string& value) {
   return {{"name", name}, {"value", value}};
 }
 
-// By reference, so that the manifest itself holds no secret.
+// By reference, so that the manifest contains no secret.
 Json token_variable(const KubeJob& job) {
   return {{"name", "DTL_TOKEN"},
           {"valueFrom", {{"secretKeyRef", {{"name", job.secret}, {"key", "token"}}}}}};
@@ -59,8 +58,8 @@ std::string claim_volume(std::size_t index) {
   return fmt::format("claim-{}", index);
 }
 
-// What every container has: no rights that dtlaunch does not need, the memory volume and the
-// claims. The default /dev/shm of a container has 64 MiB, too little for PyTorch's data loaders.
+// For every container: only the rights that dtlaunch needs, the memory volume and the claims. A
+// container's default /dev/shm has 64 MiB, too little for PyTorch's data loaders.
 void give_volumes(const KubeJob& job, Json& container) {
   container["securityContext"] = {{"allowPrivilegeEscalation", false},
                                   {"capabilities", {{"drop", Json::array({"ALL"})}}}};
@@ -97,14 +96,14 @@ Json dtlaunch_container(const KubeJob& job, const char* name, Documents environm
   return container;
 }
 
-// The template of pods around their container. `pod` has what the kind of job says about it.
+// The template of pods around their container. `pod` has the fields of the kind of job.
 Json pods_of(const KubeJob& job, Json container, Json pod = Json::object()) {
   if (!job.node_selector.empty()) pod["nodeSelector"] = object_of(job.node_selector);
   for (const std::string& name : job.pull_secrets) {
     pod["imagePullSecrets"].push_back({{"name", name}});
   }
   pod["terminationGracePeriodSeconds"] = job.grace_s + kGraceBeyondOurs;
-  // dtlaunch never talks to Kubernetes, so a rank should not be able to either.
+  // dtlaunch never contacts Kubernetes, so ranks must not be able to either.
   pod["automountServiceAccountToken"] = false;
   // Otherwise each Service of the namespace adds variables to the environment of all ranks.
   pod["enableServiceLinks"] = false;
@@ -122,7 +121,7 @@ Json pods_of(const KubeJob& job, Json container, Json pod = Json::object()) {
     volumes.push_back({{"name", claim_volume(i)},
                        {"persistentVolumeClaim", {{"claimName", job.claims[i].name}}}});
   }
-  // The proxy of a service mesh would stand between the pods, and keep them from ending.
+  // A service mesh's proxy would intercept connections between pods, and keep the pods from ending.
   return {{"metadata", {{"labels", {{"sidecar.istio.io/inject", "false"}}}}},
           {"spec", std::move(pod)}};
 }
@@ -133,7 +132,7 @@ Json head(const KubeJob& job, const char* version, const char* kind) {
   return object;
 }
 
-// Fails the job for statuses that are its own.
+// Fails the job for statuses of its own.
 Json own_failure() {
   return {
       {"action", "FailJob"},
@@ -141,26 +140,26 @@ Json own_failure() {
   };
 }
 
-// A pod that Kubernetes itself has evicted does not count against backoffLimit.
+// A pod that Kubernetes evicted does not count against backoffLimit.
 Json preempted() {
   const Json condition = {{"type", "DisruptionTarget"}, {"status", "True"}};
   return {{"action", "Ignore"}, {"onPodConditions", Json::array({condition})}};
 }
 
-// The operators end the job, and all of its pods, after this time.
+// The operators end the job and all its pods after this time.
 void give_deadline(const KubeJob& job, Json& spec) {
   if (job.deadline_s) spec["activeDeadlineSeconds"] = *job.deadline_s;
 }
 
 Json run_policy(const KubeJob& job, int backoff_limit) {
-  // Pods that have ended stay, and with them their logs.
+  // Pods that have ended stay, and so do their logs.
   Json policy = {{"cleanPodPolicy", "Running"}, {"backoffLimit", backoff_limit}};
   give_deadline(job, policy);
   return policy;
 }
 
-// The operator adds up the restarts of the containers of all running pods. Each restart of the job
-// restarts all of them; one container more ends it.
+// The operator adds up the container restarts of all running pods. Each restart of the job restarts
+// all of them; one more container restart ends it.
 int pytorch_backoff_limit(const KubeJob& job) {
   return job.restarts == 0 ? 0 : job.restarts * job.nodes.most + 1;
 }
@@ -185,7 +184,7 @@ Documents pytorch_job(const KubeJob& job) {
   container["# the operator looks for a container and a port of these names"];
   container["ports"] = named_port("pytorchjob-port", kPyTorchPort);
   const Json pods = pods_of(job, std::move(container));
-  // Not ExitCode: with it the operator replaces failed pods, which lose their count, for ever.
+  // Not ExitCode: it replaces failed pods forever, because each new pod counts from 0.
   const auto replicas = [&](int count) -> Json {
     return {{"replicas", count},
             {"restartPolicy", job.restarts == 0 ? "Never" : "OnFailure"},
@@ -210,7 +209,7 @@ Documents mpi_job(const KubeJob& job) {
   worker["ports"] = named_port("ssh", 2222);
   worker["resources"] = resources_of(job);
   give_volumes(job, worker);
-  // A pod that failed must not start again by itself: the operator decides.
+  // A failed pod must not restart by itself: the operator decides.
   const auto replica = [](int count, Json pods) -> Json {
     return {{"replicas", count}, {"restartPolicy", "Never"}, {"template", std::move(pods)}};
   };
@@ -219,7 +218,7 @@ Documents mpi_job(const KubeJob& job) {
       {"slotsPerWorker", job.ranks_per_node},
       {"# the form of the list of hosts; dtlaunch reads each", nullptr},
       {"mpiImplementation", "OpenMPI"},
-      // The home of the image's user: ssh, and dtlaunch, look for keys there.
+      // The home of the image's user: ssh and dtlaunch look for keys there.
       {"sshAuthMountPath", "/home/dtlaunch/.ssh"},
       {"runPolicy", run_policy(job, job.restarts)},
       {"mpiReplicaSpecs",
@@ -228,12 +227,11 @@ Documents mpi_job(const KubeJob& job) {
   return {object};
 }
 
-// A Job whose pods are the nodes, as JobSet and TrainJob make them. `spec` has what the kind says
-// about it.
+// A Job whose pods are the nodes, for JobSet and TrainJob. `spec` has the fields of the kind.
 Json nodes_of_job_set(const KubeJob& job, Documents environment, Json spec = Json::object()) {
   environment.push_back(token_variable(job));
   Json container = dtlaunch_container(job, "node", std::move(environment));
-  // The first failed pod fails this Job; the JobSet then starts all pods again together.
+  // The first failed pod fails this Job; the JobSet then restarts all pods together.
   spec["backoffLimit"] = 0;
   give_deadline(job, spec);
   spec["podFailurePolicy"] = {{"rules", Json::array({own_failure()})}};
@@ -241,8 +239,8 @@ Json nodes_of_job_set(const KubeJob& job, Documents environment, Json spec = Jso
   return spec;
 }
 
-// How often JobSet has started its pods, and its own name for the job. By them a room turns away
-// pods of another start (launcher/join/join_seat.cc).
+// How often JobSet has started its pods, and its name for the job. By these a room rejects pods of
+// another start (launcher/join/join_seat.cc).
 Documents generation() {
   return {
       field_variable("DTL_RESTART", "metadata.annotations['jobset.sigs.k8s.io/restart-attempt']"),
@@ -268,9 +266,9 @@ Documents train_job(const KubeJob& job) {
       {"template",
        {{"metadata", {{"labels", {{"trainer.kubeflow.org/trainjob-ancestor-step", "trainer"}}}}},
         {"spec", nodes_of_job_set(job, generation())}}}};
-  // The pods' template is in the runtime, so that each job brings a runtime of its own.
+  // The pods' template is in the runtime, so each job has its own runtime.
   Json runtime = head(job, kVersion, kRuntime);
-  // The Trainer looks for this label at a runtime, and for the one above at the step that trains.
+  // The Trainer looks for this label on a runtime, and for the one above on the step that trains.
   runtime["metadata"]["labels"]["trainer.kubeflow.org/framework"] = "torch";
   runtime["spec"] = {
       {"mlPolicy", {{"numNodes", job.nodes.most}, {"torch", Json::object()}}},
@@ -293,13 +291,13 @@ Documents train_job(const KubeJob& job) {
   return {runtime, object};
 }
 
-// What an Indexed Job does not tell its pods: how many they are, and where the first one is.
+// What an Indexed Job does not tell its pods: their number, and the first pod's address.
 Documents meeting(const KubeJob& job, const std::string& first_pod) {
   return {variable("DTL_NNODES", std::to_string(job.nodes.most)),
           variable("DTL_RDZV", fmt::format("{}.{}:{}", first_pod, job.name, kRendezvousPort))};
 }
 
-// Indexed: pods have numbers, which become the numbers of the nodes.
+// Indexed: pods have numbers, which become the nodes' numbers.
 Json indexed(const KubeJob& job) {
   return {{"completionMode", "Indexed"},
           {"completions", job.nodes.most},
@@ -320,7 +318,7 @@ Documents job_set(const KubeJob& job) {
   return {object};
 }
 
-// The pods reach each other and DNS, and nothing else reaches them.
+// Only the pods reach each other; they also reach DNS.
 Json network_policy(const KubeJob& job) {
   const Json pods = {{"matchLabels", {{"batch.kubernetes.io/job-name", job.name}}}};
   const Json among = Json::array({{{"podSelector", pods}}});
@@ -336,8 +334,8 @@ Json network_policy(const KubeJob& job) {
 }
 
 Documents indexed_job(const KubeJob& job) {
-  // A headless Service gives pods their names. publishNotReadyAddresses, because the nodes look for
-  // each other before they are ready.
+  // A headless Service gives pods their names. publishNotReadyAddresses, because nodes look each
+  // other up before they are ready.
   Json service = head(job, "v1", "Service");
   service["spec"] = {{"clusterIP", "None"},
                      {"publishNotReadyAddresses", true},
@@ -355,7 +353,7 @@ Documents indexed_job(const KubeJob& job) {
   give_deadline(job, spec);
   spec["podFailurePolicy"]["rules"] = Json::array({preempted(), own_failure()});
   spec["template"] =
-      // With the Service of this name, each pod gets a DNS name of its own.
+      // With the Service of this name, each pod gets its own DNS name.
       pods_of(job, std::move(container), {{"subdomain", job.name}, {"restartPolicy", "Never"}});
   return {service, object, network_policy(job)};
 }

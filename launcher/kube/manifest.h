@@ -1,6 +1,6 @@
 #pragma once
-// The manifest of a KubeJob, with its patches applied: what `kubectl apply -f` takes. Pure.
-// packaging/kubernetes has what it prints for each kind.
+// The manifest of a KubeJob with its patches applied, for `kubectl apply -f`. Pure.
+// packaging/kubernetes has examples of each kind.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace dtl {
 
-// Ends with a newline. Throws Error(kUsage) for what cannot be written in a manifest, and
-// Error(kBadInput) for a patch that fits no object or changes nothing.
+// Ends with a newline. Throws Error(kUsage) for what a manifest cannot hold, and Error(kBadInput)
+// for a patch that matches no object or changes nothing.
 std::string manifest_of(const KubeJob& job);
 
 }  // namespace dtl

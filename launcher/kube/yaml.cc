@@ -1,5 +1,5 @@
-// Why not yaml-cpp: version 0.7 leaves yes, 0x10, 1e3 and dates without quotes, and its block
-// scalars gain or lose line ends. Only what manifests need is here.
+// Why not yaml-cpp: version 0.7 leaves yes, 0x10, 1e3 and dates unquoted, and its block scalars
+// gain or lose newlines. This file has only what manifests need.
 #include "launcher/kube/yaml.h"
 
 #include <fmt/format.h>
@@ -19,9 +19,8 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t kColumns = 100;  // of a list in one line
 
-// Text that needs no quotes anywhere: it begins with a letter, '/', '_' or an option's dashes, and
-// is not a word that YAML 1.1 or 1.2 reads as something else. In doubt it is quoted, which is never
-// wrong.
+// Text that never needs quotes: it begins with a letter, '/', '_' or an option's dashes, and YAML
+// 1.1 and 1.2 read it as a string. In doubt it is quoted, which is always right.
 bool is_plain(std::string_view text) {
   constexpr std::string_view kReserved[] = {"null", "true", "false", "yes", "no",
                                             "on",   "off",  "y",     "n"};
@@ -37,8 +36,8 @@ bool is_plain(std::string_view text) {
   });
 }
 
-// Whether a block scalar holds these lines unchanged. Leading blanks would be taken for the block's
-// indent, and more than one line end at the end would be dropped.
+// Whether a block scalar keeps these lines unchanged. Leading blanks would be taken for the block's
+// indent, and all but one newline at the end would be lost.
 bool is_script(std::string_view text) {
   return text.find('\n') != text.npos && text.find_first_of(" \t\n") != 0 &&
          !text.ends_with("\n\n") && std::ranges::all_of(text, [](char c) {
@@ -46,7 +45,7 @@ bool is_script(std::string_view text) {
          });
 }
 
-// "|-" keeps no line end at the end; "|" keeps one. indent: of the lines.
+// "|-" keeps no newline at the end; "|" keeps one. indent: of the lines.
 std::string script(std::string text, std::size_t indent) {
   std::string page = text.ends_with('\n') ? "|" : "|-";
   if (text.ends_with('\n')) text.pop_back();
@@ -56,7 +55,7 @@ std::string script(std::string text, std::size_t indent) {
   return page;
 }
 
-// The quoted form is that of JSON, which every YAML parser reads.
+// Quotes as in JSON, which every YAML parser reads.
 std::string scalar(const ordered_json& value, std::size_t indent) {
   if (!value.is_string()) return value.dump();
   const auto& text = value.get_ref<const std::string&>();
@@ -99,13 +98,13 @@ std::string lines_of(const ordered_json& value, std::size_t indent) {
   for (const auto& [name, member] : value.items()) {
     if (value.is_array()) {
       std::string item = blanks + "-" + beside(member, indent + 2, indent + 1);
-      // An object begins beside the dash: its first line is not a comment.
+      // An object begins after the dash: its first line is not a comment.
       if (item[indent + 1] == '\n') item = item.substr(indent + 2).replace(indent, 1, "-");
       page += item;
     } else if (name.starts_with('#')) {
       page += blanks + name + "\n";
     } else {
-      // Dashes of a list stand below the name, as kubectl prints them.
+      // A list's dashes are directly below the name, as kubectl prints them.
       const std::size_t below = member.is_array() ? indent : indent + 2;
       const std::string written = is_plain(name) ? name : ordered_json(name).dump();
       page += blanks + written + ":" + beside(member, below, indent + written.size() + 1);

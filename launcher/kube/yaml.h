@@ -1,15 +1,15 @@
 #pragma once
-// A JSON value as YAML 1.2 that YAML 1.1 reads alike, since tools with either parser read
-// manifests. Strings stay strings: whatever could be taken for anything else is quoted. Scripts of
-// several lines become block scalars, which people can read. Pure.
+// Writes a JSON value as YAML 1.2 that YAML 1.1 parsers read in the same way, because tools use
+// either. Strings stay strings: a string that could be read as anything else is quoted. Scripts of
+// several lines become readable block scalars. Pure.
 
 #include <string>
 
 namespace dtl {
 
 // Objects keep their order. A member whose name begins with '#' becomes a comment, without its
-// value. Throws Error(kUsage) for a string that is not text or contains U+FFFD, which stands for
-// bytes that were none.
+// value. Throws Error(kUsage) for a string with control characters or with U+FFFD, which replaces
+// invalid bytes.
 std::string yaml_of(const std::string& json);
 
 }  // namespace dtl

@@ -1,4 +1,4 @@
-// One line is enough, however many programs there are.
+// One line for the job, however many programs it has.
 #include "launcher/request/encryption.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace dtl {
 namespace {
 
-constexpr std::string_view kEncryptVariable = "DTRING_ENCRYPT";  // libdtring's
+constexpr std::string_view kEncryptVariable = "DTRING_ENCRYPT";  // libdtring reads it
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void encrypt(Request& request, std::vector<std::string>& notices) {
     if (program.command.empty()) continue;
     const std::string& name = program.command[0];
     const std::string_view last = std::string_view(name).substr(name.rfind('/') + 1);
-    // These two send everything between ranks through libdtring.
+    // These programs send everything between ranks through libdtring.
     if (last == "dttrain" || last == "dtring-perf") continue;
     notices.push_back(
         fmt::format("--encrypt covers what libdtring carries; what {} sends by itself, or by gloo, "

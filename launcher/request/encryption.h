@@ -1,7 +1,6 @@
 #pragma once
-// --encrypt, as the request has it: all ranks are told that libdtring is to use TLS between hosts.
-// What is not libdtring's goes as its own library sends it. dtlaunch cannot change that, so a line
-// says so. Pure.
+// --encrypt: tells all ranks that libdtring must use TLS between hosts. Other libraries send their
+// data as before, which dtlaunch cannot change; a notice says so. Pure.
 
 #include <string>
 #include <vector>
@@ -10,8 +9,8 @@
 
 namespace dtl {
 
-// Adds the variable to what is set for all ranks, and perhaps a line to `notices`. Throws
-// Error(kUsage) where the user has set the same otherwise.
+// Adds the variable for all ranks, and perhaps a line to `notices`. Throws Error(kUsage) if the
+// user has set the variable to another value.
 void encrypt(Request& request, std::vector<std::string>& notices);
 
 }  // namespace dtl

@@ -1,4 +1,4 @@
-// The values are parsed and thrown away: planning parses them again, with each node's facts.
+// The parsed values are dropped: planning parses them again, with each node's facts.
 #include "launcher/request/host_checks.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace dtl {
 namespace {
 
 void check_pins(JobSettings& settings) {
-  // For the job as a whole, and then for each host, which may have pins of its own in the hostfile.
+  // For the job, then for each host, which may have its own pins in the hostfile.
   for (std::string& note : pin_request_of(settings.request, nullptr).notes) {
     settings.notes.push_back(std::move(note));
   }
@@ -25,7 +25,7 @@ void check_interfaces(const Request& request) {
   const InterfaceFilter of_all(request.network.interface);
   for (const Host& host : request.hosts) {
     try {
-      // The error would name --iface; it has to name the line of the hostfile.
+      // The error would name --iface; it must name the line of the hostfile.
       const InterfaceFilter own(host.interface);
     } catch (const Error& error) {
       throw file_error(host.where, "iface=" + host.interface, error.reason(),

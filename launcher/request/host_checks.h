@@ -1,6 +1,6 @@
 #pragma once
-// Checks what hosts are asked for beside their names: pins and interfaces. A mistake is told before
-// any host is spoken to; otherwise it would be found only after all agents have come up. Pure.
+// Checks the pins and interfaces of hosts before any host is contacted; otherwise a mistake would
+// be found only after all agents have started. Pure.
 
 #include "launcher/request/job_request.h"
 

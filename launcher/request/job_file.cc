@@ -1,5 +1,5 @@
-// Most keys are options of the command line and follow from its table. Only what has another form
-// in a file (programs, variables, lists of hosts, [trainer]) is read by a function here.
+// Most keys are options of the command line and use its table. Only keys with another form in a
+// file (programs, variables, lists of hosts, [trainer]) have a function here.
 #include "launcher/request/job_file.h"
 
 #include <fmt/format.h>
@@ -40,14 +40,14 @@ std::optional<int> count(TomlFile& file, const std::string& key, std::int64_t hi
 }
 
 std::optional<std::string> text(TomlFile& file, const std::string& key) {
-  // An empty string is a mistake: whoever wants the default leaves the key out.
+  // An empty string is a mistake: leave the key out for the default.
   auto value = file.string(key);
   if (value && value->empty()) throw bad_value(file, key, "the value is empty");
   return value;
 }
 
-// A path that the file names, seen from the folder that the file is in. So a project's folder may
-// be moved, and the job started from anywhere.
+// A path in the file, relative to the file's folder. So a project's folder may be moved, and the
+// job started from anywhere.
 std::optional<std::string> beside_file(TomlFile& file, const std::string& key,
                                        const std::string& file_path) {
   const auto value = text(file, key);
@@ -73,7 +73,7 @@ Variables variables(TomlFile& file, const std::string& key) {
   return set;
 }
 
-// [[programs]], each with keys of its own.
+// [[programs]], each with its own keys.
 std::vector<ProgramLine> programs(TomlFile& file, const std::string& path) {
   std::vector<ProgramLine> lines;
   const std::size_t number = file.tables("programs");
@@ -113,8 +113,8 @@ std::vector<Host> host_list(TomlFile& file) {
   }
 }
 
-// [trainer] as the command line of dttrain: key = value -> --key value, true -> --key alone.
-// dttrain alone knows its settings and says which of them are wrong.
+// [trainer] as dttrain's command line: key = value -> --key value, true -> --key. Only dttrain
+// knows its settings and reports wrong ones.
 std::vector<std::string> trainer_flags(TomlFile& file) {
   std::vector<std::string> flags;
   for (const auto& [key, value] : file.table("trainer")) {
@@ -139,8 +139,7 @@ std::optional<std::string> value_of(TomlFile& file, const Option& option,
                                     const std::string& file_path) {
   const std::string key(option.traits.key);
   if (option.takes == Takes::kNothing) {
-    // False is the same as no key: these options cannot be switched off on the command line,
-    // either.
+    // False is the same as no key: the command line cannot switch these options off either.
     if (file.boolean(key).value_or(false)) return "";
     return std::nullopt;
   }
@@ -150,7 +149,7 @@ std::optional<std::string> value_of(TomlFile& file, const Option& option,
       return std::nullopt;
     case FileValue::kRange:
       // TOML has no type for MIN:MAX, so a range is a string and a number an integer. A string
-      // without ":" goes on to integer(), which names the type that is wanted.
+      // without ":" fails in integer(), which names the expected type.
       if (file.is_string(key) && text(file, key)->find(':') != std::string::npos) {
         return text(file, key);
       }
@@ -158,7 +157,7 @@ std::optional<std::string> value_of(TomlFile& file, const Option& option,
       return std::nullopt;
     case FileValue::kList: {
       const auto items = file.strings(key);
-      // As the command line has them; an item with a comma in it is two.
+      // In the command line's form; an item with a comma in it becomes two.
       if (items && !items->empty()) return join(*items, ",");
       return std::nullopt;
     }
@@ -170,7 +169,7 @@ std::optional<std::string> value_of(TomlFile& file, const Option& option,
   return std::nullopt;
 }
 
-// The keys that are options of the command line, too.
+// The keys that are also options of the command line.
 void read_options(TomlFile& file, JobFile& job) {
   for (const Option& option : option_table().options()) {
     if (option.traits.key.empty()) continue;
@@ -178,8 +177,7 @@ void read_options(TomlFile& file, JobFile& job) {
     const auto value = value_of(file, option, job.path);
     if (value) job.options.push_back({&option, *value, key, file.where(key), file.shown(key)});
   }
-  // Applied here as well, so that all values are checked: also those that the command line
-  // overrides.
+  // Applied here too, so that all values are checked, even those that the command line overrides.
   option_table().apply(job.options, job.said, kManual);
   if ((job.said.program.ranks || job.said.program.rank_range) && !job.programs.empty()) {
     throw bad_value(file, "ranks", "each of [[programs]] has its own ranks",
@@ -187,7 +185,7 @@ void read_options(TomlFile& file, JobFile& job) {
   }
 }
 
-// Before the unknown keys, so that the new name is the answer.
+// Runs before the check for unknown keys, so that the error names the new key.
 void refuse_old_key(TomlFile& file) {
   const std::string shown = file.shown("engine");
   if (shown == "engine") return;
@@ -202,13 +200,13 @@ std::vector<std::string> command(TomlFile& file) {
   const auto program = text(file, "program");
   const auto arguments = file.strings("arguments");
   const std::vector<std::string> flags = trainer_flags(file);
-  // Another program would get flags that mean something else to it.
+  // Another program would misread these flags.
   if (program && !is_dttrain(*program) && !flags.empty()) {
     throw bad_value(file, "trainer",
                     fmt::format("[trainer] is for dttrain, and program is '{}'", *program),
                     "arguments = [...]");
   }
-  // A file may hold hosts and options alone, and the program come from the command line.
+  // A file may have only hosts and options, with the program on the command line.
   if (!program && !arguments && flags.empty()) return {};
   std::vector<std::string> words = {program.value_or("dttrain")};
   if (arguments) words.insert(words.end(), arguments->begin(), arguments->end());
@@ -231,7 +229,7 @@ JobFile parse_job_file(const std::string& toml, const std::string& path) {
   TomlFile file = TomlFile::parse(toml, path);
   JobFile job;
   job.path = path;
-  // Without a program of its own it would start the demonstration.
+  // Without a program it would start the demonstration.
   if (file.empty()) throw file_error(file_place(path, 1), "", "the file is empty", kManual);
   refuse_old_key(file);
   job.command = command(file);
@@ -253,7 +251,7 @@ JobFile parse_job_file(const std::string& toml, const std::string& path) {
   }
   job.pin = file.boolean("pinning.enabled").value_or(true);
   job.threads = count(file, "pinning.threads", kMaxThreads);
-  // Last: every key that is known has been read by now. A misspelt key must not be passed over.
+  // Last, when all known keys have been read: a misspelt key must be an error.
   file.reject_unknown_keys();
   return job;
 }

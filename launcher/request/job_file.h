@@ -1,7 +1,7 @@
 #pragma once
-// JobFile: what dtlaunch.toml(5) says about a job, as a plain value. Nothing is merged here: the
-// command line wins over it, and job_inputs.h lays one over the other. A bad file is an
-// Error(kBadInput) that starts with "FILE:LINE".
+// JobFile: the job description in dtlaunch.toml(5), as a plain value. Merges nothing: the command
+// line overrides the file, in job_inputs.h. A bad file is an Error(kBadInput) that starts with
+// "FILE:LINE".
 
 #include <optional>
 #include <string>
@@ -23,13 +23,13 @@ struct JobFile {
   std::vector<Host> hosts;           // hosts.list; never together with hosts.file
   bool pin = true;                   // pinning.enabled
   std::optional<int> threads;        // pinning.threads
-  std::vector<GivenOption> options;  // the keys that are options of the command line, too
-  BlockOptions said;                 // what they say; paths are seen from the job file's folder
+  std::vector<GivenOption> options;  // the keys that are also options of the command line
+  BlockOptions said;                 // their values; paths start at the job file's folder
 };
 
 // Reads the file, which only this user or root may have written (trusted_file.h).
 JobFile load_job_file(const std::string& path);
-// The same for a text. Pure; `path` is for messages and for the folder that paths are seen from.
+// The same for a text. Pure; `path` is for messages, and its folder for relative paths.
 JobFile parse_job_file(const std::string& text, const std::string& path);
 
 }  // namespace dtl

@@ -1,4 +1,4 @@
-// The order matters: `scheduler` may be a key of the job file, and it decides which scheduler is
+// The order matters: the job file may have the key `scheduler`, which decides which scheduler is
 // read.
 #include "launcher/request/job_inputs.h"
 
@@ -15,17 +15,17 @@ constexpr const char* kDefaultJobFile = "dtlaunch.toml";
 
 std::optional<JobFile> read_job_file(const CommandLine& line) {
   if (!line.job_file.empty()) return load_job_file(line.job_file);
-  // With a program on the command line a job file is read only if it is asked for. Otherwise one
-  // that lies in the folder would change what `dtlaunch program` does.
+  // With a program on the command line, a job file is read only on request. Otherwise one in the
+  // current folder would change what `dtlaunch program` does.
   if (!line.programs[0].command.empty() || ::access(kDefaultJobFile, F_OK) != 0)
     return std::nullopt;
   return load_job_file(kDefaultJobFile);
 }
 
-// What the file says where the command line does not.
+// The file's values for what the command line does not set.
 void take_from_file(const JobFile& file, CommandLine& line) {
   const bool names_program = line.programs.size() > 1 || !line.programs[0].command.empty();
-  // First, as it adds up ranks: add_options() fills in only what is still absent.
+  // First, because it adds up ranks: add_options() sets only what is still absent.
   if (!names_program && !file.programs.empty()) take_programs(line, file.programs);
   add_options(line, file.options);
   if (!line.inheritance) line.inheritance = file.inheritance;

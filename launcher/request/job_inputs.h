@@ -1,7 +1,7 @@
 #pragma once
-// JobInputs: what a job is described from. The job file and the scheduler are read here, once: a
-// file that changes while a job starts cannot give the job two truths. Everything that describes
-// the job takes it from here.
+// JobInputs: the sources of a job's description. Reads the job file and the scheduler once, so a
+// file that changes during a start cannot describe the job in two ways. All code that describes the
+// job uses this value.
 
 #include <optional>
 
@@ -12,25 +12,25 @@
 
 namespace dtl {
 
-// A scheduler has started dtlaunch on each node, and all of these have connected (launcher/gather).
-// Their names are then in JobInputs::line.hosts, as if the user had typed them.
+// The nodes of a job if a scheduler has started dtlaunch on each node and all have connected
+// (launcher/gather). JobInputs::line.hosts then has their names, as if the user had typed them.
 struct NodesThatCame {
   const Scheduler* started_by = nullptr;
-  bool are_tasks = false;  // each of them is one rank, and several may be on one machine
+  bool are_tasks = false;  // each is one rank; a machine may have several
 };
 
 struct JobInputs {
-  CommandLine line;  // with what the job file says where the command line does not
+  CommandLine line;  // with the job file's values for what the command line does not set
   std::optional<JobFile> file;
   SchedulerEvidence evidence;
   // Absent: this dtlaunch alone starts the agents.
   std::optional<NodesThatCame> nodes;
 
-  bool names_hosts() const;  // the command line or the job file does
+  bool names_hosts() const;  // true if the command line or the job file names hosts
 };
 
-// Reads ./dtlaunch.toml or the file of -c, then asks the scheduler; the file may say which one.
-// Throws Error(kUsage) and Error(kBadInput).
+// Reads ./dtlaunch.toml or the file of -c, then the scheduler, which the file may select. Throws
+// Error(kUsage) and Error(kBadInput).
 JobInputs read_job_inputs(const CommandLine& line, const Surroundings& around);
 
 }  // namespace dtl

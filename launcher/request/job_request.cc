@@ -1,5 +1,5 @@
-// describe_job() at the end is the order of things: hosts come after programs, as programs may have
-// hosts of their own, and sizes after hosts, as they are checked against them.
+// describe_job() at the end has the order of steps: programs before hosts, because programs may
+// have their own hosts, and hosts before sizes, which are checked against them.
 #include "launcher/request/job_request.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@
 namespace dtl {
 namespace {
 
-// A hostfile that the job file names is reported where it is named, with the path written there.
+// An error about a hostfile in the job file names the job file's line and the path written there.
 std::string read_hostfile(const CommandLine& line, const std::optional<JobFile>& file) {
   try {
     return read_trusted_file(line.hostfile, kMaxHostfileBytes, "hostfile");
@@ -46,7 +46,7 @@ std::string read_hostfile(const CommandLine& line, const std::optional<JobFile>&
 
 std::vector<Host> read_hosts(const CommandLine& line, const std::optional<JobFile>& file,
                              const Surroundings& around) {
-  // At most one of the first three is given; the parser sees to that. Without any, the job file's.
+  // The parser ensures that at most one of the first three is set. Otherwise the job file's hosts.
   if (!line.discover.empty()) return around.discover(line.discover);
   if (!line.hosts.empty()) return parse_host_option(line.hosts);
   if (!line.hostfile.empty()) {
@@ -60,7 +60,7 @@ std::string absolute(const std::string& path, const std::string& directory) {
   return (std::filesystem::path(directory) / path).lexically_normal().string();
 }
 
-// --nnodes N counts on N hosts, so fewer are an error; more are simply not used.
+// --nnodes N needs N hosts, so fewer are an error; further hosts are not used.
 void keep_first_hosts(std::vector<Host>& hosts, int nodes) {
   const std::size_t offered = std::max<std::size_t>(hosts.size(), 1);  // none: this machine
   if (static_cast<std::size_t>(nodes) > offered) {
@@ -72,8 +72,8 @@ void keep_first_hosts(std::vector<Host>& hosts, int nodes) {
   if (!hosts.empty()) hosts.resize(static_cast<std::size_t>(nodes));
 }
 
-// held: of those offered, by --spares.
-// A range that --discover cannot fill yet may be filled later, so the status says "try again".
+// held: how many of those offered --spares holds back. --discover may list enough hosts later, so
+// the status then says "try again".
 void check_host_range(std::size_t offered, std::size_t held, SizeRange range, bool listed) {
   const std::size_t left = offered - std::min(held, offered);
   if (static_cast<std::size_t>(range.least) <= left) return;
@@ -86,10 +86,9 @@ void check_host_range(std::size_t offered, std::size_t held, SizeRange range, bo
       listed ? "the same command again once --discover lists more" : "-f FILE with more hosts");
 }
 
-// Each of these fixes what the range leaves open.
-// What a job of no fixed size cannot have beside that.
+// Options that an elastic job cannot have, because they fix what the range leaves open.
 void check_elastic(const CommandLine& line) {
-  // Errors name the option that has made the size variable.
+  // Errors name the option that made the size variable.
   const std::string sized =
       line.placement.node_range   ? fmt::format("--nnodes {}:{}", line.placement.node_range->least,
                                                 line.placement.node_range->most)
@@ -117,12 +116,12 @@ void check_elastic(const CommandLine& line) {
     refuse("-rankmap says the host of each rank", "the same command without -rankmap");
 }
 
-// Whether the job's size may change, and within which bounds.
+// Sets whether the job's size may change, and its bounds.
 void take_size(const CommandLine& line, JobSettings& settings) {
   Request& request = settings.request;
   request.elastic =
       line.placement.node_range || line.placement.rank_range || !line.discover.empty();
-  // A job that may go on with other hosts is of no use without restarts, so it has some by default.
+  // An elastic job needs restarts to go on with other hosts, so it has some by default.
   if (!request.restarts.max) request.restarts.max = request.elastic ? kElasticRestarts : 0;
   if (!request.elastic) return;
   check_elastic(line);
@@ -133,7 +132,7 @@ void take_size(const CommandLine& line, JobSettings& settings) {
   check_host_range(offered, held, *settings.host_range, !line.discover.empty());
 }
 
-// dttrain lies beside dtlaunch; on every host it is looked for there last.
+// dttrain is beside dtlaunch; each host searches this folder last.
 void add_own_directory(Variables& environment, const std::string& directory) {
   for (auto& [name, value] : environment) {
     if (name != "PATH") continue;
@@ -142,12 +141,12 @@ void add_own_directory(Variables& environment, const std::string& directory) {
       value += ":" + directory;
     return;
   }
-  // -genvnone leaves no PATH: a usual one takes its place.
+  // -genvnone leaves no PATH, so use a common one.
   environment.emplace_back("PATH", "/usr/local/bin:/usr/bin:/bin:" + directory);
 }
 
-// A script of Python that cannot be run by itself, as torchrun takes it: "train.py", which is
-// looked for here and not on PATH. On another host it is taken to be as it is here.
+// A Python script that is not executable, as torchrun accepts it: "train.py", looked up here and
+// not on PATH. Other hosts are assumed to have the same file.
 bool is_python_script(const std::string& program, const std::string& directory) {
   if (!program.ends_with(".py")) return false;
   const std::string path = absolute(program, directory);
@@ -163,12 +162,11 @@ std::vector<Program> programs_of(const CommandLine& line, const std::string& dir
     const bool has_own = !given.working_directory.empty();
     program.working_directory =
         absolute(has_own ? given.working_directory : line.working_directory, directory);
-    // A program alone may have all slots; only the plan knows how many these are.
+    // A single program may have all slots, which only the plan can count.
     if (line.programs.size() > 1) program.ranks = given.ranks.value_or(1);
     const bool script = line.as_torchrun && !program.command.empty() &&
                         is_python_script(program.command[0], program.working_directory);
-    // -u as torchrun does it: otherwise Python keeps output in a pipe back until its buffer is
-    // full.
+    // -u as torchrun does: otherwise Python keeps output to a pipe until its buffer is full.
     if (script) program.command.insert(program.command.begin(), {"python3", "-u"});
   }
   return programs;
@@ -177,7 +175,7 @@ std::vector<Program> programs_of(const CommandLine& line, const std::string& dir
 Inheritance global_inheritance(const std::optional<Inheritance>& said,
                                const Variables& environment) {
   if (said) return *said;
-  // Options win over the variables of Hydra, and Hydra's own over Intel MPI's.
+  // Options override Hydra's variables, and these override Intel MPI's.
   const std::string* hydra = find_variable(environment, "HYDRA_ENV");
   if (hydra == nullptr) hydra = find_variable(environment, "I_MPI_HYDRA_ENV");
   if (hydra == nullptr) return {};
@@ -186,12 +184,12 @@ Inheritance global_inheritance(const std::optional<Inheritance>& said,
                      "HYDRA_ENV=list:A,B");
 }
 
-// -envnone and the like, and -x NAME, of each program.
+// -envnone and similar options, and -x NAME, of each program.
 void inherit_for_programs(const CommandLine& line, const Surroundings& around,
                           JobSettings& settings) {
   std::vector<Program>& programs = settings.request.programs;
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    // Absent: the program inherits what the job's programs do.
+    // Absent: the program inherits what the job's programs inherit.
     if (line.programs[i].inheritance) {
       programs[i].inherited = inherited_by(*line.programs[i].inheritance, around.environment);
       add_own_directory(*programs[i].inherited, around.program_directory);
@@ -211,14 +209,14 @@ void inherit_for_programs(const CommandLine& line, const Surroundings& around,
 Ending ending_of(const CommandLine& line) {
   Ending ending = line.ending;
   if (!ending.hang_notice) ending.hang_notice = kHangNotice;
-  // After the default: an explicit 0 must not become the default again.
+  // After the default, so that an explicit 0 does not become the default again.
   if (*ending.hang_notice == JobTime(0)) ending.hang_notice.reset();  // never
   return ending;
 }
 
 void leave_this_host_out(std::vector<Host>& hosts) {
   const std::string own = own_host_name();
-  // The hostfile may have the short name and this machine the long one, or the reverse.
+  // The hostfile may have the short name and this machine the long one, or the other way round.
   const std::string prefix = own.substr(0, own.find('.'));
   std::erase_if(hosts, [&](const Host& host) {
     return is_loopback_name(host.name) || host.name == own ||
@@ -233,19 +231,19 @@ std::optional<T> first_of(const std::optional<T>& wins, const std::optional<T>& 
   return wins ? wins : otherwise;
 }
 
-// The rest of it, which no option of the command line says.
+// The file's settings that are not options of the command line.
 void apply_file(const JobFile& file, Request& request) {
   Program& first = request.programs[0];
   if (first.command.empty()) first.command = file.command;
-  // In front: a value of the command line comes later, and the last one wins.
+  // In front: the command line's values come later, and the last one wins.
   request.environment.set.insert(request.environment.set.begin(), file.environment.begin(),
                                  file.environment.end());
   request.pinning.threads = file.threads;
   request.pinning.enabled = file.pin;
 }
 
-// Spare hosts are the last ones with --spares N, and then all that the job's size does not need.
-// Leaves request.hosts those that the job begins with.
+// Spare hosts are the last N with --spares N, and then all that the job's size does not need.
+// request.hosts keeps those with which the job begins.
 std::vector<Host> take_spares(std::optional<SizeRange> host_range, Request& request) {
   const std::optional<int>& kept = request.restarts.spares;
   std::vector<Host> spares;
@@ -272,7 +270,7 @@ std::vector<Host> take_spares(std::optional<SizeRange> host_range, Request& requ
   if (host_range) {
     needed.resize(std::min(needed.size(), static_cast<std::size_t>(host_range->most)));
   }
-  // Before those of --spares: hosts are used in the order in which the user named them.
+  // Before those of --spares, so that hosts are used in the user's order.
   spares.insert(spares.begin(), request.hosts.begin() + static_cast<std::ptrdiff_t>(needed.size()),
                 request.hosts.end());
   request.hosts = std::move(needed);
@@ -286,7 +284,7 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   const std::optional<JobFile>& file = inputs.file;
   JobSettings settings;
   Request& request = settings.request;
-  // Relative paths are seen from here: the nodes know nothing of this folder's name.
+  // Relative paths start here: the nodes do not know this folder.
   request.programs = programs_of(line, around.working_directory);
   request.placement = line.placement;
   request.pinning = line.pinning;
@@ -305,7 +303,7 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   add_own_directory(inherited, around.program_directory);
   add_ring_variables(inherited, line);
   inherit_for_programs(line, around, settings);
-  // Before the job starts, not at its first event.
+  // Checked before the job starts, not at its first event.
   check_trusted_command(request.reporting.on_event, "program of --on-event");
   if (file) apply_file(*file, request);
   settings.streams.console = console_options(line.shown, around.working_directory);
@@ -321,10 +319,10 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   request.hosts = read_hosts(line, file, around);
   place_programs(line, request);
   request.hosts_are_tasks = inputs.nodes && inputs.nodes->are_tasks;
-  // The user's hosts go in, and the job's come out: the scheduler's where the user names none.
+  // Takes the user's hosts and returns the job's: the scheduler's if the user names none.
   request.hosts = hosts_of_job(inputs, request.hosts, settings, around.environment);
   if (request.placement.skip_launch_host) leave_this_host_out(request.hosts);
-  // Each task is a host of its own here, so --nnodes would count ranks.
+  // Each task is a host here, so --nnodes would count ranks.
   if (request.placement.nodes && !request.hosts_are_tasks) {
     keep_first_hosts(request.hosts, *request.placement.nodes);
   }
@@ -349,12 +347,12 @@ std::vector<Host> needed_hosts(const Request& request) {
                                        ? std::optional<int>(request.placement.rank_range->most)
                                        : request.placement.ranks;
   if (!ranks) return request.hosts;
-  std::int64_t offered = 0;  // where ranks are dealt: in the first round, which uses new hosts only
+  std::int64_t offered = 0;  // places for ranks; when dealing, in the first round
   for (std::size_t i = 0; i < request.hosts.size(); ++i) {
     const std::optional<int> slots =
         first_of(request.placement.ranks_per_node, request.hosts[i].slots);
-    // Only the host itself knows its slots, so nobody can say how many hosts are enough. Dealt one
-    // by one, each host takes one rank in the first round in any case.
+    // Only the host knows its slots, so nobody can say how many hosts are enough. With one rank at
+    // a time, each host takes one in the first round in any case.
     if (!slots && request.placement.deal != 1) break;
     offered +=
         request.placement.deal ? std::min(*request.placement.deal, slots.value_or(1)) : *slots;

@@ -1,9 +1,8 @@
 #pragma once
-// JobSettings: from what the user typed to what the plan needs. The command line, the job file, the
-// hostfile and the scheduler's job are merged here, and what contradicts itself is refused. The
-// command line wins over the job file, and hosts that the user names over those of the scheduler.
-// No host is spoken to. What the plan reads goes into the Request; what only starts or shows the
-// job stays beside it.
+// JobSettings: from the user's input to the plan's input. Merges the command line, the job file,
+// the hostfile and the scheduler's job, and refuses contradictions. The command line overrides the
+// job file, and hosts that the user names override those of the scheduler. Contacts no host. The
+// Request has what the plan reads; other members only start or show the job.
 
 #include <chrono>
 #include <functional>
@@ -24,28 +23,27 @@ struct JobSettings {
   JobOptions job;
   Starting starting;
   const Scheduler* scheduler = nullptr;   // that has started this job
-  std::vector<Host> allocation;           // the only hosts that it may have; empty: any
-  std::vector<std::string> carrier;       // the command that brings agents to hosts; empty: ssh
-  HostAccess access;                      // of its hosts
-  std::optional<StepPlan> step;           // or this, in the place of both
-  std::string pod_keys;                   // as StartOptions::trust has it
-  std::optional<JobTime> hosts_patience;  // how long to wait for hosts that are not there yet
+  std::vector<Host> allocation;           // the only allowed hosts; empty: any
+  std::vector<std::string> carrier;       // runs a command on a host; empty: ssh
+  HostAccess access;                      // to the job's hosts
+  std::optional<StepPlan> step;           // replaces carrier and ssh
+  std::string pod_keys;                   // see StartOptions::trust
+  std::optional<JobTime> hosts_patience;  // how long to wait for hosts that are not up yet
   Streams streams;
   std::vector<TypedOption> typed;       // options as they were given, for messages
   std::optional<SizeRange> host_range;  // --nnodes MIN:MAX
   std::string discover;                 // --discover; empty: none
-  std::vector<Host> spares;             // hosts that may take the place of lost ones, in order
+  std::vector<Host> spares;             // replacements for lost hosts, in order
   std::vector<std::string> notices;     // for the user, before anything starts
   std::vector<std::string> notes;       // the same, for -v
 };
 
-// Reads the hostfile, or has --discover asked. Prints nothing: the caller shows notices and notes.
-// Throws Error(kUsage) and Error(kBadInput); kTryAgain where --discover lists too few hosts for
-// now.
+// Reads the hostfile, or runs --discover. Prints nothing: the caller shows notices and notes.
+// Throws Error(kUsage) and Error(kBadInput); kTryAgain if --discover lists too few hosts for now.
 JobSettings describe_job(const JobInputs& inputs, const Surroundings& around);
 
-// The hosts, from the first on, that a job of this size needs; the rest may be spare ones. All of
-// them where a host's slots are known only to itself, as then nobody can count yet. Pure.
+// The first hosts that a job of this size needs; the rest may be spare ones. All hosts if a host's
+// slots are known only to its agent, because nobody can count yet. Pure.
 std::vector<Host> needed_hosts(const Request& request);
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// Nodes are compared by names that may be long or short, and by `here`; the scheduler and the user
-// need not spell them alike.
+// Compares nodes by names that may be long or short, and by `here`: the scheduler and the user may
+// spell them differently.
 #include "launcher/request/job_step.h"
 
 #include <algorithm>
@@ -11,18 +11,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For the starter to reach all nodes: a prologue may take its time, and so may a node that was
-// asleep.
+// For the starter to reach all nodes: a prologue may take time, and so may a sleeping node.
 constexpr auto kStepPatience = 60s;
 
-// Leaves the nodes where agents may be wanted.
+// Keeps the nodes that may need agents.
 void keep_wanted_nodes(StepPlan& step, const JobSettings& settings) {
   const Request& request = settings.request;
-  // A job whose size may change can want any node later, and the step cannot be enlarged.
-  const bool any = settings.host_range.has_value();  // of those that are offered later
+  // An elastic job may need any node later, and the step cannot grow.
+  const bool any = settings.host_range.has_value();  // of those offered later
   const bool spares = any || request.max_restarts() > 0;
-  // Where each node has a task of its own, this host needs none, and a host with a user or a port
-  // is reached over ssh instead.
+  // With one task per node, this host needs none, and a host with a user or a port is reached over
+  // ssh instead.
   const bool tasks = !step.is_one_step();
   const auto wanted = [&](const Host& node) {
     const auto is_node = [&](const Host& host) {
@@ -31,7 +30,7 @@ void keep_wanted_nodes(StepPlan& step, const JobSettings& settings) {
     };
     return any || std::any_of(request.hosts.begin(), request.hosts.end(), is_node) ||
            (spares && std::any_of(settings.spares.begin(), settings.spares.end(), is_node)) ||
-           // where the other ones of a step wait to be told the end
+           // there other dtlaunch of a step wait to learn the end
            !step.beside.empty();
   };
   const std::vector<Host> all = std::move(step.nodes);
@@ -39,12 +38,12 @@ void keep_wanted_nodes(StepPlan& step, const JobSettings& settings) {
   step.nodes.clear();
   step.lines.clear();
   for (std::size_t at = 0; at < all.size(); ++at) {
-    if (!wanted(all[at]) || (tasks && all[at].here)) continue;  // where the job runs, it counts
+    if (!wanted(all[at]) || (tasks && all[at].here)) continue;  // this host needs no task
     step.nodes.push_back(all[at]);
     if (!lines.empty()) step.lines.push_back(lines[at]);
   }
-  // A step of which some wait beside may have fewer nodes than the job.
-  // srun then needs no list of nodes.
+  // srun needs no list of nodes if it uses all. Not beside another step, which may have fewer nodes
+  // than the job.
   step.whole = step.beside.empty() && step.nodes.size() == all.size();
 }
 
@@ -56,7 +55,7 @@ void plan_step(const JobInputs& inputs, JobSettings& settings) {
   if (settings.step && settings.step->nodes.empty()) settings.step.reset();
   if (!settings.step) {
     if (line.starting.timeout && !inputs.nodes && !settings.hosts_patience) {
-      // Only here, where nothing else keeps to it: one line says so, and no other code does.
+      // Here only, because no other code uses the option in this case.
       settings.notices.emplace_back(
           "--start-timeout is ignored: hosts that do not answer are named within 10 s");
     }
@@ -66,7 +65,7 @@ void plan_step(const JobInputs& inputs, JobSettings& settings) {
   step.patience = line.starting.timeout
                       ? std::chrono::ceil<std::chrono::seconds>(*line.starting.timeout)
                       : kStepPatience;
-  // A second more than the step has, so that its own error, with the starter's words, comes first.
+  // A second longer than the step, so that its own error, with the starter's output, comes first.
   settings.job.start_deadline = step.patience + 1s;
   if (line.dry_run) settings.notices.push_back(step_notice(step));
 }

@@ -1,4 +1,4 @@
-// Found by its three files. The key itself is read by launcher/ssh alone.
+// Finds the folder by its three files. Only launcher/ssh reads the key itself.
 #include "launcher/request/pod_keys.h"
 
 #include <fmt/format.h>
@@ -26,8 +26,8 @@ bool has_key(const std::string& folder) {
   return has_file(folder, "id_rsa") && has_file(folder, "id_rsa.pub");
 }
 
-// Of the user database, and not $HOME; $HOME is for users that it does not have, as in containers.
-// The home that ssh uses.
+// The home that ssh uses: from the user database. $HOME is only for users that it lacks, as in
+// containers.
 std::string home_of_user() {
   std::array<char, 4096> buffer;
   passwd entry{};
@@ -38,8 +38,8 @@ std::string home_of_user() {
   return home != nullptr ? home : "/";
 }
 
-// The kernel writes blanks, tabs, line ends and backslashes in three octal digits.
-// "\040" is a blank: proc(5), mountinfo.
+// Decodes "\040" (a blank): the kernel writes blanks, tabs, newlines and backslashes as three octal
+// digits; see proc(5), mountinfo.
 std::string unescaped(const std::string& word) {
   std::string text;
   for (std::size_t i = 0; i < word.size(); ++i) {
@@ -77,7 +77,7 @@ std::string find_pod_keys(const Variables& environment) {
                 "id_rsa and id_rsa.pub cannot be read there", "ls -l $DTL_SSH_KEYS");
   }
   const std::string own = home_of_user() + "/.ssh";
-  // authorized_keys tells a shared key from a user's own: each pod lets the others in by it.
+  // authorized_keys distinguishes a shared key from a user's own: pods accept each other by it.
   if (has_key(own) && has_file(own, "authorized_keys")) return own;
   for (const std::string& folder : mounted_folders()) {
     if (has_key(folder) && has_file(folder, "authorized_keys")) return folder;

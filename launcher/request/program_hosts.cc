@@ -1,4 +1,4 @@
-// Two programs may share a host, so hosts are numbered by name, in the order in which they appear.
+// Two programs may share a host, so hosts are numbered by name, in order of appearance.
 #include "launcher/request/program_hosts.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace dtl {
 namespace {
 
 void check_alone(const CommandLine& line) {
-  // With hosts for some programs only, the ranks of the others would have nowhere to go.
+  // If only some programs had hosts, the ranks of the others could not be placed.
   const bool all_have = std::none_of(line.programs.begin(), line.programs.end(),
                                      [](const ProgramLine& each) { return each.hosts.empty(); });
   const bool placed = line.placement.deal || !line.placement.rank_map.empty() ||
@@ -32,7 +32,7 @@ void check_alone(const CommandLine& line) {
                      "-host for each program and no other placement, or -hosts once");
 }
 
-// The host of each rank, as an index into `hosts`: host after host by their slots, and again.
+// The host of each rank, as an index into `hosts`: by slots, host after host, in rounds.
 std::vector<std::size_t> deal(const ProgramLine& program, const std::vector<Host>& hosts,
                               bool oversubscribe) {
   std::size_t offered = 0;
@@ -44,13 +44,13 @@ std::vector<std::size_t> deal(const ProgramLine& program, const std::vector<Host
   // Without -n a program has a rank on each slot.
   const std::size_t ranks = program.ranks ? static_cast<std::size_t>(*program.ranks)
                                           : std::min<std::size_t>(offered, kMaxRanks);
-  // Only where all slots are known: the slots of other hosts are known to their agents alone.
+  // Only if all slots are known: other hosts' slots are known only to their agents.
   if (counted && ranks > offered && !oversubscribe) {
     throw option_error(fmt::format("-n {} -host {}", ranks, program.hosts),
                        fmt::format("there are only {} slots", offered), "--oversubscribe");
   }
   std::vector<std::size_t> places;
-  // Another round where there are more ranks than slots.
+  // Another round if there are more ranks than slots.
   while (places.size() < ranks) {
     for (std::size_t i = 0; i < hosts.size(); ++i) {
       const auto slots = static_cast<std::size_t>(hosts[i].slots.value_or(1));
@@ -78,7 +78,7 @@ void place_programs(const CommandLine& line, Request& request) {
                                                        static_cast<int>(request.hosts.size()));
       if (is_new) {
         request.hosts.push_back(hosts[place]);
-        request.hosts.back().slots.reset();  // the map says it all
+        request.hosts.back().slots.reset();  // the map has all placements
       }
       request.placement.rank_map.push_back(found->second);
     }

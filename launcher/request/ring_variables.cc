@@ -1,4 +1,4 @@
-// The names of variables, and no more, are what launcher and libdtring share here.
+// The launcher and libdtring share only the names of these variables.
 #include "launcher/request/ring_variables.h"
 
 #include <algorithm>
@@ -17,9 +17,9 @@ bool has_variable(const Variables& variables, std::string_view name) {
                      [&](const auto& variable) { return variable.first == name; });
 }
 
-// Ranks wait for a host as long as the launcher does, or they would give each other up while it
-// still looks. Twice, as TCP doubles its pauses: it may go on sleeping for as long as the network
-// was away.
+// Ranks must wait for a host at least as long as the launcher does, or they would give each other
+// up while it still searches. Twice as long, because TCP doubles its pauses: it may sleep for as
+// long again as the network was away.
 void wait_for_hosts(Variables& inherited, std::chrono::milliseconds reconnect) {
   if (has_variable(inherited, "DTRING_SILENCE")) return;
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(kRingSilence + 2 * reconnect);

@@ -1,4 +1,4 @@
-// Hosts that the user names win over the allocation, but they have to lie in it where the scheduler
+// Hosts that the user names override the allocation, but must be part of it if the scheduler
 // refuses others.
 #include "launcher/request/scheduler_job.h"
 
@@ -26,8 +26,8 @@
 namespace dtl {
 namespace {
 
-// The CPUs that this process may run on, bounded by its control group's quota: a pod's limit is a
-// quota more often than a set of CPUs. 0: not known.
+// The CPUs that this process may use, limited by its cgroup's quota: a pod's limit is more often a
+// quota than a set of CPUs. 0: unknown.
 int usable_cpus() {
   // Larger than the fixed cpu_set_t of 1,024 CPUs: the call fails where the kernel has more.
   cpu_set_t* cpus = CPU_ALLOC(65536);
@@ -50,8 +50,8 @@ int numa_nodes() {
   return nodes;
 }
 
-// These files are the scheduler's own, and need not belong to this user or root; so
-// read_trusted_file() would refuse them.
+// These files belong to the scheduler, and not always to this user or root, so read_trusted_file()
+// would refuse them.
 std::optional<std::string> read_scheduler_file(const std::string& path, std::string& problem) {
   try {
     return read_regular_file(path, kMaxHostfileBytes);
@@ -69,7 +69,7 @@ const Host* find_in(const std::vector<Host>& allocation, const std::string& name
   return found == allocation.end() ? nullptr : &*found;
 }
 
-// Whether the scheduler has started several of dtlaunch. With hosts named, each would start the
+// Whether the scheduler has started several dtlaunch. If the user names hosts, each would start the
 // whole job.
 bool is_one_of_several(const SchedulerEvidence& evidence) {
   return evidence.role != SchedulerRole::kLauncher && !evidence.scheduler->task_command.empty();
@@ -83,14 +83,14 @@ void refuse_copies(const SchedulerEvidence& evidence) {
       fmt::format("dtlaunch once, without {}", evidence.scheduler->task_command));
 }
 
-// --nnodes says how many nodes there are where the scheduler leaves it open.
+// --nnodes gives the number of nodes if the scheduler leaves it open.
 bool is_one_node(const SchedulerEvidence& evidence, const CommandLine& line) {
   return evidence.node_count.value_or(line.placement.nodes.value_or(0)) == 1 &&
          evidence.node_rank.value_or(0) == 0;
 }
 
-// Nodes come together before the job is described (launcher/gather/node_role.h), with their hosts
-// named.
+// Nodes connect before the job is described (launcher/gather/node_role.h), and their names are then
+// the job's hosts.
 void refuse_role(const SchedulerEvidence& evidence, const CommandLine& line) {
   if (evidence.refusal) {
     throw option_error(evidence.refusal->attempted, evidence.refusal->reason,
@@ -103,14 +103,13 @@ void refuse_role(const SchedulerEvidence& evidence, const CommandLine& line) {
                      "dtlaunch --show-scheduler, or --scheduler none for a job on this machine");
 }
 
-// What hands our agents' input and output on, with its arguments; empty: nothing does.
+// The carrier and its arguments, which forwards our agents' input and output; empty: none.
 std::vector<std::string> carrier_of(const SchedulerEvidence& evidence,
                                     const std::optional<AgentStart>& how) {
   const Starter* const starter = how ? how->starter : evidence.starter;
   if (starter == nullptr || starter->way != Starter::Way::kCarried) return {};
   std::string program(starter->programs[0]);
-  // The scheduler's own folder is surer than PATH. A starter that the user asks for is found by
-  // PATH.
+  // The scheduler's own folder is safer than PATH. A starter that the user chose is found on PATH.
   if (starter == evidence.starter && evidence.starter_folder.starts_with('/')) {
     program = evidence.starter_folder + "/" + program;
   }
@@ -119,7 +118,7 @@ std::vector<std::string> carrier_of(const SchedulerEvidence& evidence,
   return words;
 }
 
-// As the scheduler has it where it is what brings our agents to hosts, or where these are its pods.
+// As the scheduler has it if it starts our agents on the hosts, or if these are its pods.
 HostAccess access_of(SchedulerEvidence evidence, const CommandLine& line,
                      const JobSettings& settings) {
   const bool by_scheduler = settings.step || !settings.carrier.empty() || evidence.hosts_come_late;
@@ -128,15 +127,15 @@ HostAccess access_of(SchedulerEvidence evidence, const CommandLine& line,
   return by_scheduler && !by_fork ? host_access(evidence) : HostAccess{};
 }
 
-// Hosts that the user names, where tasks are for those of the allocation: agents start otherwise on
-// others, or are refused there.
+// Sorts out hosts that the user names if tasks are only for the allocation: on others agents start
+// in another way, or are refused.
 void sort_out_hosts(const StepPlan& step, std::vector<Host>& hosts,
                     std::vector<std::string>& notices) {
   const std::string program = step.program.substr(step.program.rfind('/') + 1);
   std::vector<std::string> strangers;
   for (Host& host : hosts) {
     if (is_loopback_name(host.name)) continue;
-    // A task is started by the node's name; neither a user nor a port can go with it.
+    // A task is started by the node's name only, without a user or a port.
     const Host* found = find_in(step.nodes, host.name);
     const bool plain = host.user.empty() && host.port == 0;
     if (!plain && step.only) {
@@ -159,7 +158,7 @@ void sort_out_hosts(const StepPlan& step, std::vector<Host>& hosts,
       first_names(strangers), program));
 }
 
-// True where agents start otherwise than the others of the job: over ssh.
+// True if agents start over ssh there, unlike the job's other agents.
 bool is_strange_to_step(const JobSettings& settings, const Host& host) {
   if (!settings.step || settings.step->only || host.here) return false;
   return !host.user.empty() || host.port != 0 || !find_in(settings.step->nodes, host.name);
@@ -228,7 +227,7 @@ SchedulerEvidence evidence_beside(const JobInputs& inputs, const Variables& envi
   }
   if (line.starting.agent_start && line.starting.agent_start->is_ssh() &&
       evidence.starter != nullptr) {
-    // The user wants ssh although the scheduler has a way of its own.
+    // The user wants ssh although the scheduler has its own starter.
     evidence.follows.push_back("-launcher ssh wins");
     evidence.starter = nullptr;
   } else if (evidence.role == SchedulerRole::kLauncher) {
@@ -272,7 +271,7 @@ std::vector<Host> hosts_of_job(const JobInputs& inputs, std::vector<Host> hosts,
   if (evidence.hosts_are_all && evidence.role == SchedulerRole::kLauncher) {
     settings.allocation = evidence.hosts;
   }
-  // Before the hosts: whether they are refused or reached otherwise depends on the step.
+  // Before the hosts: the step decides whether they are refused or reached in another way.
   settings.step = wanted_step(line, evidence, environment, settings.notices);
   if (settings.step && settings.step->only) settings.allocation = evidence.hosts;
   settings.access = access_of(evidence, line, settings);

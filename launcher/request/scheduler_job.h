@@ -1,7 +1,7 @@
 #pragma once
-// What the scheduler that has started us means for a job: its hosts, where the user names none, and
-// what brings agents to them. plan/schedulers judges the evidence; here it is gathered from this
-// machine and laid beside what the user says.
+// The effect of the surrounding scheduler's job: its hosts, if the user names none, and what starts
+// agents on them. plan/schedulers judges the evidence; this file gathers it from this machine and
+// combines it with the user's settings.
 
 #include <string>
 #include <vector>
@@ -12,34 +12,34 @@
 
 namespace dtl {
 
-// Gathers the evidence: reads the files that the scheduler names, and asks its program. wanted: as
-// --scheduler says; nullptr: none; absent: whichever shows itself. Throws Error.
+// Gathers the evidence: reads the scheduler's files and runs its program. wanted: --scheduler;
+// nullptr: none; absent: any that is found. Throws Error.
 SchedulerEvidence read_scheduler(std::optional<const Scheduler*> wanted,
                                  const Surroundings& around);
 
-// The evidence, with what the command line or the job file says instead. For --show-scheduler,
+// The evidence with the command line's and the job file's settings applied. For --show-scheduler,
 // which starts nothing.
 SchedulerEvidence evidence_beside(const JobInputs& inputs, const Variables& environment);
 
-// Checks a job of which the scheduler has started every rank. Throws Error(kUsage) for an option
-// that says otherwise where ranks are, or how many: the scheduler has decided that.
+// Checks a job whose ranks the scheduler has started. Throws Error(kUsage) for an option about the
+// number or place of ranks: the scheduler has decided that.
 void check_tasks(const CommandLine& line, const SchedulerEvidence& evidence);
 
-// `hosts` is what the user names, from whatever place; empty: nothing. Gives the hosts of the job
-// and fills in how its agents start. Throws Error(kUsage): hosts that are not of the allocation, a
-// part of the scheduler's job that dtlaunch cannot take.
+// `hosts`: what the user names, in any way; empty: nothing. Returns the job's hosts and sets how
+// its agents start. Throws Error(kUsage) for hosts outside the allocation, and for parts of the
+// scheduler's job that dtlaunch cannot use.
 std::vector<Host> hosts_of_job(const JobInputs& inputs, std::vector<Host> hosts,
                                JobSettings& settings, const Variables& environment);
 
-// The hosts of the scheduler's job, and what brings agents to them, for a command that runs no job;
-// without hosts if there is no such job.
+// The hosts of the scheduler's job and how to start agents on them, for a command that runs no job;
+// no hosts if there is no such job.
 JobSettings settings_of_scheduler(const Surroundings& around);
 
-// A remark on a pod of an MPIJob that has not come: what its operator says of it. Empty: nothing.
+// What an MPIJob's operator says about a pod that did not arrive; empty: nothing.
 std::string remark_on_pod(const std::string& host);
 
-// Hosts that the user names, with what the allocation says of them. Throws Error(kUsage) naming
-// those that it does not have.
+// The user's hosts with the allocation's data about them. Throws Error(kUsage) that names those
+// outside the allocation.
 std::vector<Host> within_allocation(const JobSettings& settings, std::vector<Host> hosts);
 
 }  // namespace dtl

@@ -1,5 +1,4 @@
-// Brokers are named by rank, so the names of nodes do not matter to Flux; StepPlan::lines has the
-// ranks.
+// flux addresses brokers by rank and not by the names of nodes; StepPlan::lines has the ranks.
 #include "launcher/schedulers/flux_starter.h"
 
 #include <fmt/format.h>
@@ -14,7 +13,7 @@
 namespace dtl {
 namespace {
 
-constexpr const char* kInstance = "flux";  // where Flux does not say of which job it is an instance
+constexpr const char* kInstance = "flux";  // the job, if Flux does not say which one
 
 void check_flux_options(const CommandLine& line) {
   if (line.starting.push) {
@@ -44,7 +43,7 @@ StarterCommands FluxStarter::commands(const std::vector<std::string>& /*nodes*/,
   StarterCommands made;
   made.environment = entries_of(options_.environment);
   std::vector<std::string> command = options_.command;
-  // The nodes have no variable that says where dtlaunch is, so they are told.
+  // The nodes have no variable with dtlaunch's address, so the command has it.
   command.insert(command.end(), {options_.meeting_host, std::to_string(port), options_.job});
   made.commands.push_back(flux_arguments(options_.flux, options_.ranks, command));
   // In the environment and not in the arguments, which every user of a host can read.
@@ -61,7 +60,7 @@ std::optional<StepPlan> plan_flux_step(const CommandLine& line, const SchedulerE
                                        std::vector<std::string>& notices) {
   const Starter& starter = *kFlux.starter;
   const bool asked = line.starting.agent_start && line.starting.agent_start->starter == &starter;
-  // The user wants another way.
+  // The user chose another way.
   if (line.starting.agent_start && !asked) return std::nullopt;
   const auto flux = find_starter_program(starter, {}, evidence, environment);
   if (!flux && asked) {
@@ -72,7 +71,7 @@ std::optional<StepPlan> plan_flux_step(const CommandLine& line, const SchedulerE
     notices.push_back(no_starter_program(starter, {}) + ": agents start over ssh");
     return std::nullopt;
   }
-  // After the program is found: over ssh these options work.
+  // After the program is found: without it, agents start over ssh, where these options work.
   check_flux_options(line);
   StepPlan step;
   step.by = &starter;
@@ -81,7 +80,7 @@ std::optional<StepPlan> plan_flux_step(const CommandLine& line, const SchedulerE
   step.job = evidence.job_id.empty() ? kInstance : evidence.job_id;
   step.nodes = evidence.hosts;
   step.lines = evidence.host_lines;
-  // Flux names hosts as they name themselves.
+  // Flux uses the hosts' own names.
   step.meeting_host = own_host_name();
   return step;
 }

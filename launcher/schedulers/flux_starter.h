@@ -1,6 +1,6 @@
 #pragma once
-// FluxStarter: starts agents in an instance of Flux, by one `flux exec` for all brokers that are
-// wanted. It bypasses Flux's scheduler, as tools do that start daemons, and hands its own
+// FluxStarter: starts agents in an instance of Flux, with one `flux exec` for all brokers that the
+// job uses. Like other tools that start daemons, it bypasses Flux's scheduler and passes its own
 // environment on. launcher/step runs the command.
 
 #include <memory>
@@ -16,14 +16,14 @@ namespace dtl {
 struct FluxStarterOptions {
   std::string flux;                  // its path
   std::vector<int> ranks;            // of the brokers, one for each node
-  std::vector<std::string> command;  // of the dtlaunch on each node; host, port and job follow
-  std::string meeting_host;          // where we are, as the nodes know it
+  std::vector<std::string> command;  // the dtlaunch on each node; host, port and job follow
+  std::string meeting_host;          // this host, as the nodes know it
   std::string job;
   Variables environment;  // of this process
 };
 
-// How flux is asked to run a command on the brokers of these ranks. The command begins in /: flux
-// would use this process's folder, which other hosts need not have. Pure.
+// The arguments with which flux runs a command on the brokers of these ranks. The command starts in
+// /, because flux would use this process's folder, which other hosts may lack. Pure.
 std::vector<std::string> flux_arguments(const std::string& flux, const std::vector<int>& ranks,
                                         const std::vector<std::string>& command);
 
@@ -33,7 +33,7 @@ class FluxStarter final : public StepStarter {
 
   std::string program() const override { return "flux exec"; }
   std::string scheduler() const override { return "Flux"; }
-  // flux hands the token on in its environment, where no DTL_TOKEN_FILE is named there.
+  // flux passes the token on in its environment, unless DTL_TOKEN_FILE is set there.
   StarterCommands commands(const std::vector<std::string>& nodes, int port,
                            const std::string& token) override;
   std::string hint(const Host& host) const override;
@@ -42,14 +42,14 @@ class FluxStarter final : public StepStarter {
   const FluxStarterOptions options_;
 };
 
-// As StepStarterRow has them.
+// See StepStarterRow.
 std::optional<StepPlan> plan_flux_step(const CommandLine& line, const SchedulerEvidence& evidence,
                                        const Variables& environment,
                                        std::vector<std::string>& notices);
 std::unique_ptr<StepStarter> make_flux_starter(const StepPlan& plan, const Surroundings& around);
 
 // The hidden command of dtlaunch that runs on each node; a host, a port and a job follow. The node
-// is called as its host calls itself. Returns the job's exit status; throws Error.
+// has the name that its host gives itself. Returns the job's exit status; throws Error.
 constexpr const char* kFluxNode = "flux-node";
 int run_flux_node(const std::vector<std::string>& words, const std::string& agent_path);
 

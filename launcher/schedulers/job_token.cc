@@ -1,4 +1,4 @@
-// DTL_TOKEN is taken even where the file wins, so that no rank inherits it.
+// Removes DTL_TOKEN even if the file overrides it, so that no rank inherits it.
 #include "launcher/schedulers/job_token.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// srun reads options from SLURM_* variables, too. So srun_environment() removes these, and
-// srun_arguments() says all that matters.
+// srun also reads options from SLURM_* variables. So srun_environment() removes these, and
+// srun_arguments() sets every option that matters.
 #include "launcher/schedulers/srun_command.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 constexpr SlurmVersion kFirstWithOverlap{20, 11};  // steps are exclusive from here on
 constexpr SlurmVersion kFirstWithExternalLauncher{23, 11};
 
-// Of the job: srun finds it by them, and tasks are told them anew.
+// srun finds the job by these, and sets them for its tasks.
 constexpr std::array<std::string_view, 10> kOfTheJob = {
     "SLURM_CONF",          "SLURM_CONF_SERVER",  "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS",
     "SLURM_RESTART_COUNT", "SLURM_NODE_ALIASES", "SLURM_JWT",          "SLURM_JOBID",
@@ -27,7 +27,7 @@ bool is_slurms_own(std::string_view name) {
                         name.starts_with("SLURMD_") || name.starts_with("PMI_") ||
                         name.starts_with("PMIX_");
   if (!of_slurm) return false;
-  // SLURM_JOB_* and SLURM_ARRAY_* name the job; the rest is of a step, a task or a script's
+  // SLURM_JOB_* and SLURM_ARRAY_* identify the job; others belong to a step, a task or a script's
   // options.
   return !name.starts_with("SLURM_JOB_") && !name.starts_with("SLURM_ARRAY_") &&
          std::find(kOfTheJob.begin(), kOfTheJob.end(), name) == kOfTheJob.end();
@@ -40,7 +40,7 @@ std::optional<SlurmVersion> parse_slurm_version(std::string_view text) {
   if (!first.starts_with("slurm")) return std::nullopt;
   const std::vector<std::string> words = split(first, ' ');
   const std::vector<std::string> parts = split(words.back(), '.');
-  // Year and month, as "22.05"; what follows does not matter here.
+  // Year and month, as "22.05"; the rest does not matter.
   if (parts.size() < 2) return std::nullopt;
   const auto year = parse_integer(parts[0], 0, 99);
   const auto month = parse_integer(parts[1].substr(0, 2), 0, 12);
@@ -58,17 +58,17 @@ std::vector<std::string> srun_arguments(const SrunWish& wish) {
   add("--ntasks-per-node=1");
   // Without a list srun takes all nodes of the allocation, and the command line stays short.
   if (!wish.whole) add("--nodelist=" + join(wish.nodes, ","));
-  if (wish.version >= kFirstWithOverlap) add("--overlap");  // beside whatever else runs there
-  // Ranks are bound by dtlaunch, within all CPUs that the job has on their node.
+  if (wish.version >= kFirstWithOverlap) add("--overlap");  // beside other steps on these nodes
+  // dtlaunch binds ranks, within all CPUs that the job has on their node.
   add("--cpu-bind=none");
   add("--mem-bind=none");
-  // No plugin for MPI: no rank of ours reads what it sets up.
+  // No plugin for MPI: our ranks do not use what it sets up.
   add("--mpi=none");
-  // Agents' frames go over connections of their own. srun must not read dtlaunch's standard input.
+  // Agents' frames use their own connections. srun must not read dtlaunch's standard input.
   add("--input=none");
   add("--export=ALL");
   add("--chdir=/");  // every node has it
-  // A node that is lost, or a task that ends early, is dtlaunch's to judge.
+  // dtlaunch handles lost nodes and tasks that end early.
   add("--kill-on-bad-exit=0");
   add("--no-kill");
   add("--wait=0");
@@ -80,11 +80,11 @@ std::vector<std::string> srun_arguments(const SrunWish& wish) {
 Variables srun_environment(const Variables& own) {
   Variables kept;
   for (const auto& [name, value] : own) {
-    // The agent takes SSH_CONNECTION for the way by which its host is reached; ours is of whoever
-    // logged in here.
+    // The agent takes SSH_CONNECTION for the connection to its host; ours belongs to the user's
+    // login here.
     if (!is_slurms_own(name) && name != "SSH_CONNECTION") kept.emplace_back(name, value);
   }
-  kept.emplace_back("SLURM_EXTERNAL_LAUNCHER", "1");  // before 23.11 it means nothing
+  kept.emplace_back("SLURM_EXTERNAL_LAUNCHER", "1");  // unknown before 23.11
   return kept;
 }
 

@@ -1,5 +1,5 @@
 // Two cases: dtlaunch runs once, in a script of sbatch or a shell of salloc; or `srun dtlaunch` has
-// started one on each node, of which the first starts a step beside the one they are in.
+// started one on each node, and the first starts a step beside the one that they are in.
 #include "launcher/schedulers/srun_starter.h"
 
 #include <fmt/format.h>
@@ -22,13 +22,13 @@ bool asks_for_srun(const CommandLine& line) {
   return line.starting.agent_start && line.starting.agent_start->starter == kSlurm.starter;
 }
 
-// `only`: hosts outside of the allocation are refused, as srun cannot reach them.
+// `only`: hosts outside the allocation are refused, because srun cannot reach them.
 StepPlan plan_of_srun(const SchedulerEvidence& evidence, const std::string& srun) {
   StepPlan step;
   step.by = kSlurm.starter;
   step.program = srun;
   step.only = true;
-  // A step's own number would not be the job's, which the nodes find in SLURM_JOB_ID.
+  // The job's number and not the step's, because nodes find the job's in SLURM_JOB_ID.
   step.job = evidence.step_of.empty() ? evidence.job_id : evidence.step_of;
   if (is_first_of_several(evidence)) step.beside = evidence.job_id;
   step.nodes = evidence.hosts;
@@ -59,7 +59,7 @@ StarterCommands SrunStarter::commands(const std::vector<std::string>& nodes, int
   wish.srun = options_.srun;
   wish.nodes = nodes;
   wish.whole = options_.whole;
-  // Asked here, at the start of the step, as the answer may take a moment.
+  // Asked when the step starts, because the answer may take a moment.
   wish.version = version_of_srun(wish.srun, made.environment);
   wish.command = options_.command;
   wish.command.push_back(std::to_string(port));
@@ -99,14 +99,14 @@ std::optional<StepPlan> plan_srun_step(const CommandLine& line, const SchedulerE
                                        const Variables& environment,
                                        std::vector<std::string>& notices) {
   const bool asked = asks_for_srun(line);
-  // Before anything else: the other nodes check the same options and leave for the same reason.
+  // Before all else: the other nodes check the same options and exit for the same reason.
   if (is_first_of_several(evidence)) check_srun_options(line, evidence);
   if (line.starting.agent_start && !asked) return std::nullopt;
   if (const auto srun = find_starter_program(*kSlurm.starter, {}, evidence, environment)) {
     check_srun_options(line, evidence);
     return plan_of_srun(evidence, *srun);
   }
-  // The tasks on the other nodes wait for a step, so ssh is not a way out.
+  // The tasks on the other nodes wait for a step, so ssh cannot replace it.
   if (is_first_of_several(evidence)) {
     throw Error(Exit::kConfig, "cannot start agents", "srun is not on PATH on this node",
                 "DTL_TOKEN=$(openssl rand -hex 32) srun ... dtlaunch ...");
@@ -139,17 +139,17 @@ int run_srun_node(const std::vector<std::string>& words, const std::string& agen
   const auto token = take_job_token();
   if (!token) needed_variable("DTL_TOKEN");
   Fd waiter;
-  // Both steps have the same nodes, and on the first one nobody waits.
+  // Both steps have the same nodes, and no dtlaunch waits on the first one.
   const bool first = variable("SLURM_NODEID") == "0";
   if (words.size() == 2 && !first) waiter = connect_to_waiter(words[1]);
   JoinCall call;
   call.token = *token;
-  call.host = needed_variable("SLURM_LAUNCH_NODE_IPADDR");  // of srun, as this node reaches it
+  call.host = needed_variable("SLURM_LAUNCH_NODE_IPADDR");  // srun's host, as this node reaches it
   call.port = static_cast<int>(*port);
   call.hello.job = needed_variable("SLURM_JOB_ID");
   call.hello.name = needed_variable("SLURMD_NODENAME");
   const int status = join_as_node(std::move(call), agent_path);
-  // Before that the connection holds: its end tells the waiting dtlaunch that this one was lost.
+  // Until then the connection stays open: its end tells the waiting dtlaunch that this one is lost.
   if (waiter.valid()) release_waiter(waiter, status);
   return status;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// SrunStarter: starts agents in an allocation of Slurm, by one srun for all nodes: when it is used,
-// and what it runs on each node. Agents are then inside of the job's cgroup and limits, are counted
-// in sacct, and end with the step; ssh would need pam_slurm_adopt for that, and keys.
+// SrunStarter: starts agents in a Slurm allocation with one srun for all nodes: when to use it, and
+// what it runs on each node. Agents are then inside the job's cgroup and limits, appear in sacct,
+// and end with the step; ssh would need pam_slurm_adopt for that, and keys.
 
 #include <memory>
 #include <optional>
@@ -16,8 +16,8 @@ namespace dtl {
 struct SrunStarterOptions {
   std::string srun;                  // its path
   bool whole = false;                // the nodes are all of the allocation
-  std::vector<std::string> command;  // of the dtlaunch on each node; the port follows
-  std::string beside;                // a word behind that; empty: none
+  std::vector<std::string> command;  // the dtlaunch on each node; the port follows
+  std::string beside;                // a word after the port; empty: none
   Variables environment;             // of this process
 };
 
@@ -27,7 +27,7 @@ class SrunStarter final : public StepStarter {
 
   std::string program() const override { return "srun"; }
   std::string scheduler() const override { return "Slurm"; }
-  // srun hands the token on in its environment, where no DTL_TOKEN_FILE is named there.
+  // srun passes the token on in its environment, unless DTL_TOKEN_FILE is set there.
   StarterCommands commands(const std::vector<std::string>& nodes, int port,
                            const std::string& token) override;
   std::string hint(const Host& host) const override;
@@ -36,19 +36,19 @@ class SrunStarter final : public StepStarter {
   const SrunStarterOptions options_;
 };
 
-// Refuses options that do not go together with agents in a step of Slurm. Where Slurm has started
-// dtlaunch on every node all of them check, so that none waits for a job that never begins. Throws
+// Refuses options that agents in a Slurm step do not support. If Slurm has started dtlaunch on
+// every node, all of them check, so that none waits for a job that never begins. Throws
 // Error(kUsage).
 void check_srun_options(const CommandLine& line, const SchedulerEvidence& evidence);
 
-// As StepStarterRow has them.
+// See StepStarterRow.
 std::optional<StepPlan> plan_srun_step(const CommandLine& line, const SchedulerEvidence& evidence,
                                        const Variables& environment,
                                        std::vector<std::string>& notices);
 std::unique_ptr<StepStarter> make_srun_starter(const StepPlan& plan, const Surroundings& around);
 
-// The hidden command of dtlaunch that srun runs on each node. Behind it come the port, and the step
-// in which another dtlaunch waits on the same node. Returns the job's exit status; throws Error.
+// The hidden command of dtlaunch that srun runs on each node. The port follows, and the step in
+// which another dtlaunch waits on this node. Returns the job's exit status; throws Error.
 constexpr const char* kSrunNode = "step-node";
 int run_srun_node(const std::vector<std::string>& words, const std::string& agent_path);
 

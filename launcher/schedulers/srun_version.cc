@@ -1,4 +1,4 @@
-// The memory is only a saving of time: whatever is wrong with it, srun is asked.
+// The cache only saves time: if anything is wrong with it, srun is asked.
 #include "launcher/schedulers/srun_version.h"
 
 #include <fcntl.h>
@@ -25,13 +25,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 2s;            // without a slurm.conf srun asks around
-constexpr std::size_t kMostBytes = 4096;  // of its words, and of a file of ours
+constexpr auto kPatience = 2s;            // without a slurm.conf srun searches the network
+constexpr std::size_t kMostBytes = 4096;  // of srun's output, and of our cache file
 constexpr std::string_view kElf = "\177ELF";
 
 // Empty without an answer in time.
 std::string ask(const std::string& srun, const std::vector<std::string>& environment) {
-  // Its errors are piped and dropped.
+  // Discards its errors.
   Child child = spawn_child({srun, "--version"}, ChildErrors::kPiped, environment);
   std::string text;
   pollfd waits{child.socket.get(), POLLIN, 0};
@@ -40,7 +40,7 @@ std::string ask(const std::string& srun, const std::vector<std::string>& environ
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     if (left.count() <= 0 || ::poll(&waits, 1, static_cast<int>(left.count())) <= 0) {
-      // Its whole process group: srun may be a script that waits for another program.
+      // The whole process group: srun may be a script that waits for another program.
       ::kill(-child.pid, SIGKILL);
       log_verbose("srun --version has not answered in time");
       return {};
@@ -49,7 +49,7 @@ std::string ask(const std::string& srun, const std::vector<std::string>& environ
     if (count <= 0 || text.size() > kMostBytes) break;
     text.append(bytes.data(), static_cast<std::size_t>(count));
   }
-  // Until it is gone, so that the Child reaps it and leaves no zombie.
+  // Waits for its end, so that the Child reaps it and leaves no zombie.
   pollfd process{child.process.get(), POLLIN, 0};
   ::poll(&process, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count()));
   return text;
@@ -58,18 +58,17 @@ std::string ask(const std::string& srun, const std::vector<std::string>& environ
 // Identifies the file's contents: it changes when the file is replaced or written. Empty: a script,
 // or not a program.
 std::string identity_of(const std::string& srun) {
-  // O_NONBLOCK: a pipe of that name must not hold the start up.
+  // O_NONBLOCK: a named pipe must not block the start.
   const Fd file(::open(srun.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat is {};
   std::array<char, kElf.size()> begins{};
-  // Only a program by itself: a script may run another srun the next time, though its file stays
-  // the same.
+  // Only a binary: a script may run another srun the next time, though its file is unchanged.
   if (!file.valid() || ::fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode) ||
       ::read(file.get(), begins.data(), begins.size()) != static_cast<ssize_t>(begins.size()) ||
       std::string_view(begins.data(), begins.size()) != kElf) {
     return {};
   }
-  // st_ctim as well: an upgrade may set st_mtim to any time.
+  // st_ctim too: an upgrade may set st_mtim to any time.
   return fmt::format("{}:{}:{}:{}.{:09}:{}.{:09}", is.st_dev, is.st_ino, is.st_size,
                      is.st_mtim.tv_sec, is.st_mtim.tv_nsec, is.st_ctim.tv_sec, is.st_ctim.tv_nsec);
 }
@@ -78,14 +77,14 @@ std::string memory_path() {
   return runtime_subfolder("steps") + "/srun-version";
 }
 
-// Its first line is an identity, its second what that one has said.
+// The file's first line is an identity, its second line that srun's answer.
 std::string remember(const std::string& identity) {
   if (identity.empty()) return {};
   try {
     const std::string text = read_file(memory_path(), kMostBytes);
     if (text.starts_with(identity + "\n")) return text.substr(identity.size() + 1);
   } catch (const Error&) {
-    // It is asked.
+    // srun is asked.
   }
   return {};
 }

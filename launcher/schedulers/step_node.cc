@@ -1,5 +1,5 @@
-// The one that waits and the one that works on a node meet at a unix socket whose name is the
-// step's. One byte goes over it: the job's exit status.
+// On each node the waiting and the working dtlaunch meet at a unix socket named after the step. One
+// byte goes over it: the job's exit status.
 #include "launcher/schedulers/step_node.h"
 
 #include <fmt/format.h>
@@ -30,13 +30,13 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kRoomPatience = 60s;    // for the launcher's answer; it has listened for long
-constexpr auto kWaiterPatience = 30s;  // for the dtlaunch that waits on this node to be there
-constexpr auto kFilePatience = 5s;     // for a new file to be seen by all nodes
+constexpr auto kRoomPatience = 60s;    // for the launcher's answer; it already listens
+constexpr auto kWaiterPatience = 30s;  // for the waiting dtlaunch on this node to start
+constexpr auto kFilePatience = 5s;     // for all nodes to see a new file
 constexpr auto kLook = 20ms;
-constexpr int kFirstNodeLost = 128 + SIGKILL;  // as nodes that find each other say it
+constexpr int kFirstNodeLost = 128 + SIGKILL;  // as in jobs whose nodes find each other
 
-// Where the dtlaunch of a step waits on this node.
+// The socket of the dtlaunch of a step that waits on this node.
 std::string waiting_place(const std::string& step) {
   return runtime_subfolder("steps") + "/" + step;
 }
@@ -44,7 +44,7 @@ std::string waiting_place(const std::string& step) {
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  // A path that is cut off would be another socket.
+  // A truncated path would be another socket.
   if (path.size() >= sizeof address.sun_path) {
     throw Error(Exit::kConfig, path + ": cannot use the socket", "the path is too long");
   }
@@ -65,8 +65,7 @@ Fd new_socket() {
   return fd;
 }
 
-// A signal that came while nothing could be ended in order yet. Static for the handler; one process
-// waits once.
+// The last signal while waiting. Static for the handler; a process waits only once.
 volatile std::sig_atomic_t came = 0;
 void note(int signal) {
   came = signal;
@@ -74,7 +73,7 @@ void note(int signal) {
 
 }  // namespace
 
-// Both ends are this user's: the folder that it lies in is nobody else's to enter.
+// Both ends belong to this user: no other user may enter the socket's folder.
 Fd connect_to_waiter(const std::string& step) {
   const std::string path = waiting_place(step);
   const auto until = Clock::now() + kWaiterPatience;
@@ -104,17 +103,17 @@ int join_as_node(JoinCall call, const std::string& agent_path) {
   call.hello.protocol = kProtocol;
   call.hello.version = DTL_VERSION;
   call.agent_path = agent_path;
-  // An agent is wanted on each node of a step, so it gets ready while the node connects.
+  // A step needs an agent on every node, so it starts while the node connects.
   call.agent_at_once = true;
   call.patience = kRoomPatience;
   return serve_joined_job(std::move(call));
 }
 
-// Folders on a network cache what they do not have, so a new file is seen a moment later.
+// Network file systems cache missing files, so a new file appears a moment later.
 std::string read_token_in(const std::string& path, const std::string& node) {
   const auto until = Clock::now() + kFilePatience;
   for (;;) {
-    // While there is no such file yet it may still come; any other problem stays.
+    // A missing file may still appear; other problems stay.
     try {
       return read_token_file(path, "its file");
     } catch (const Error& error) {
@@ -135,8 +134,8 @@ bool waits_for_first_node(const SchedulerEvidence& evidence) {
 }
 
 int wait_for_first_node(const SchedulerEvidence& evidence, std::chrono::seconds patience) {
-  // Slurm tells all of its tasks to end, and the first one then ends the job in order. This one
-  // only notes the signal, and has that job's status in the end.
+  // Slurm signals all of its tasks, and the first one then ends the job in order. This one only
+  // notes the signal, and gets that job's status in the end.
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
     struct sigaction action {};
     action.sa_handler = note;
@@ -153,7 +152,7 @@ int wait_for_first_node(const SchedulerEvidence& evidence, std::chrono::seconds 
   const auto until = Clock::now() + patience;
   pollfd waits{listening.get(), POLLIN, 0};
   int ready = 0;
-  // SIGUSR1 and SIGUSR2 are notices to the job, and end no wait.
+  // SIGUSR1 and SIGUSR2 are notices to the job, and do not end a wait.
   while (ready <= 0 && Clock::now() < until && (came == 0 || came == SIGUSR1 || came == SIGUSR2)) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
     ready = ::poll(&waits, 1, static_cast<int>(left.count()));
@@ -171,7 +170,7 @@ int wait_for_first_node(const SchedulerEvidence& evidence, std::chrono::seconds 
   do {
     count = ::read(node.get(), &status, 1);
   } while (count < 0 && errno == EINTR);
-  // No byte: the other end is gone without a word.
+  // No byte: the other end died.
   if (count == 1) return status;
   log_error(fmt::format("the dtlaunch on {} is gone, and the job with it", evidence.coordinator));
   return kFirstNodeLost;

@@ -1,4 +1,4 @@
-// What the rows of all schedulers share.
+// Functions that all schedulers' rows share.
 #include "launcher/schedulers/step_plan.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ std::optional<std::string> find_starter_program(const Starter& starter,
                                                 const Variables& environment) {
   const std::string* const path = find_variable(environment, "PATH");
   for (const std::string& name : programs_of(starter, which)) {
-    // The scheduler's own folder first: PATH may lead to a program of another installation.
+    // The scheduler's own folder first: PATH may have another installation's program.
     if (auto file = find_program(name, evidence.starter_folder)) return file;
     if (auto file = find_program(name, path == nullptr ? "" : *path)) return file;
   }

@@ -1,4 +1,4 @@
-// A new scheduler with a starter is one row here, and a pair of files beside this one.
+// A new scheduler with a starter adds a row here and a pair of files beside this one.
 #include "launcher/schedulers/step_starters.h"
 
 #include <fmt/format.h>
@@ -61,13 +61,13 @@ void find_starter(const std::optional<AgentStart>& asked, const Variables& envir
 std::optional<StepPlan> wanted_step(const CommandLine& line, const SchedulerEvidence& evidence,
                                     const Variables& environment,
                                     std::vector<std::string>& notices) {
-  // A node among others starts no agents by itself: the first node's dtlaunch does.
+  // On nodes started by the scheduler, only the first node's dtlaunch starts agents.
   const bool starts_agents = evidence.role == SchedulerRole::kLauncher && !evidence.refusal;
   const StepStarterRow* const offered = starts_agents ? find_step_starter(evidence) : nullptr;
   const StepStarterRow* const asked = asked_row(line.starting.agent_start);
   if (asked != nullptr && asked != offered) {
-    // The scheduler is the right one, but its job cannot be used; that says more than "not in such
-    // a job".
+    // It is the right scheduler, but its job cannot be used; that says more than "not in such a
+    // job".
     if (asked == find_step_starter(evidence) && evidence.refusal) {
       const SchedulerRefusal& refusal = *evidence.refusal;
       throw option_error(refusal.attempted, refusal.reason, refusal.hint);

@@ -1,7 +1,7 @@
 #pragma once
-// StepStarterRow: the starters of steps and tasks, one row for each scheduler that has one: whether
-// a job's agents start so, what does it, and what it runs on each node. Everything else asks the
-// row and does not know the scheduler.
+// StepStarterRow: how to start agents in steps and tasks, one row for each scheduler that can:
+// whether to do so, with which commands, and what runs on each node. All other code uses the row
+// and does not depend on the scheduler.
 
 #include <memory>
 #include <optional>
@@ -16,38 +16,38 @@ namespace dtl {
 
 struct StepStarterRow {
   const Scheduler* scheduler;
-  // The step in which agents are to start, with all nodes that it may have; nullopt: they start
-  // otherwise, and `notices` has the reason where that is one. Throws Error.
+  // The step in which agents must start, with all nodes that it may have; nullopt: they start in
+  // another way, and `notices` gets the reason if there is one. Throws Error.
   std::optional<StepPlan> (*plan)(const CommandLine& line, const SchedulerEvidence& evidence,
                                   const Variables& environment, std::vector<std::string>& notices);
-  // The commands that do it. `plan` is one that plan() has made, perhaps with fewer nodes.
+  // The commands for it. `plan` is from plan(), perhaps with fewer nodes.
   std::unique_ptr<StepStarter> (*make)(const StepPlan& plan, const Surroundings& around);
-  // Refuses options that a node cannot have that waits while the first one starts the job; nullptr:
+  // Refuses options that a node cannot support while it waits for the first node's job; nullptr:
   // this scheduler has no such nodes. Throws Error(kUsage).
   void (*check_waiting)(const CommandLine& line, const SchedulerEvidence& evidence);
-  // The first word of what it runs on each node, as a hidden command of dtlaunch, and that command:
-  // the words behind it and dtagent's path. Returns the job's exit status; throws Error.
+  // The hidden command of dtlaunch that runs on each node: its first word, and its function, which
+  // gets the words after it and dtagent's path. Returns the job's exit status; throws Error.
   const char* node_command;
   int (*run_node)(const std::vector<std::string>& words, const std::string& agent_path);
 };
 
 std::span<const StepStarterRow> step_starters();
 
-// The row of evidence.starter; nullptr: it has none, or this process is not to start agents.
+// The row of evidence.starter; nullptr: it has none, or this process must not start agents.
 const StepStarterRow* find_step_starter(const SchedulerEvidence& evidence);
 
-// Looks for the program of evidence.starter. Where there is none, the starter is dropped, ssh takes
-// its place, and evidence.follows has a sentence about it.
+// Finds the program of evidence.starter. If there is none, ssh replaces the starter, and
+// evidence.follows gets a sentence about it.
 void find_starter(const std::optional<AgentStart>& asked, const Variables& environment,
                   SchedulerEvidence& evidence);
 
-// As StepStarterRow::plan, for whatever has started us. Throws Error(kUsage) where the user wants
-// the starter of another scheduler.
+// Calls StepStarterRow::plan for the scheduler that has started us. Throws Error(kUsage) if the
+// user wants another scheduler's starter.
 std::optional<StepPlan> wanted_step(const CommandLine& line, const SchedulerEvidence& evidence,
                                     const Variables& environment,
                                     std::vector<std::string>& notices);
 
-// By the row of plan.by.
+// Uses the row of plan.by.
 std::unique_ptr<StepStarter> make_step_starter(const StepPlan& plan, const Surroundings& around);
 
 }  // namespace dtl

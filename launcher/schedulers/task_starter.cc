@@ -1,4 +1,4 @@
-// The programs differ in how they name a node, and share the rest.
+// The programs differ only in how they name a node.
 #include "launcher/schedulers/task_starter.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ std::string last_part(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// What its tasks cannot do; empty: nothing of that is asked for.
+// The first option that tasks do not support, with the reason; empty: none.
 std::pair<std::string, std::string> refused_by_tasks(const CommandLine& line) {
   if (line.starting.push) return {"--push", "PBS does not copy files to hosts"};
   if (line.ending.reconnect.count() > 0) {
@@ -46,7 +46,7 @@ std::vector<std::string> task_arguments(const std::string& program, const std::s
                                         int line, const std::vector<std::string>& command) {
   std::vector<std::string> words = {program};
   if (last_part(program) == "pbsdsh") {
-    // By the line, and not by -h: that only Torque's has, and it compares with uname -n.
+    // By line and not by -h: only Torque has -h, and it compares with uname -n.
     words.insert(words.end(), {"-n", std::to_string(line), "--"});
   } else {
     words.push_back(node);
@@ -68,14 +68,14 @@ StarterCommands TaskStarter::commands(const std::vector<std::string>& nodes, int
   told.port = port;
   told.job = options_.job;
   told.token_file = options_.given_token_file;
-  // Anew at each start of the step; the last file is removed.
+  // Written again at each start of the step, which removes the previous file.
   if (told.token_file.empty()) {
     told.token_file = token_file_.write(shared_folders(options_.environment), token);
   }
   for (std::size_t at = 0; at < nodes.size(); ++at) {
     told.node = nodes[at];
     std::vector<std::string> command = options_.command;
-    // Each node has a command of its own: its name is among the words.
+    // Each node has its own command, which has its name.
     for (std::string& word : to_words(told)) command.push_back(std::move(word));
     made.commands.push_back(
         task_arguments(options_.program, nodes[at], options_.lines[at], command));
@@ -97,8 +97,8 @@ std::optional<StepPlan> plan_tasks(const CommandLine& line, const SchedulerEvide
   const auto which = asked ? line.starting.agent_start->program : std::nullopt;
   if (line.starting.agent_start && !asked) return std::nullopt;
   const auto program = find_starter_program(starter, which, evidence, environment);
-  // An option that tasks cannot have is refused only where -launcher asks for tasks. Otherwise ssh,
-  // which can, takes their place with a line.
+  // An option that tasks do not support is an error only if -launcher asks for tasks. Otherwise
+  // ssh, which supports it, replaces them, with a notice.
   const auto [option, reason] = refused_by_tasks(line);
   if (asked && !program) {
     throw Error(Exit::kConfig, "-launcher", no_starter_program(starter, which),
@@ -126,7 +126,7 @@ std::optional<StepPlan> plan_tasks(const CommandLine& line, const SchedulerEvide
   step.only = asked;
   step.meeting_host = own_host_name();
   for (const Host& host : evidence.hosts) {
-    // The name in PBS_NODEFILE is surer than the host's own: the other nodes resolve it.
+    // The name in PBS_NODEFILE is safer than the host's own: the other nodes resolve it.
     if (host.here) step.meeting_host = host.name;
   }
   return step;
@@ -152,8 +152,8 @@ int run_task_node(const std::vector<std::string>& words, const std::string& agen
     throw option_error(std::string("dtlaunch ") + kTaskNode, "needs five words",
                        "dtlaunch -launcher pbs, which runs this by itself");
   }
-  // The token is in the file; this one must not reach ranks.
-  take_variable("DTL_TOKEN");  // of qsub -V
+  // The token is in the file; ranks must not inherit this one.
+  take_variable("DTL_TOKEN");  // from qsub -V
   JoinCall call;
   call.token = read_token_in(told->token_file, told->node);
   call.host = told->host;
@@ -163,7 +163,7 @@ int run_task_node(const std::vector<std::string>& words, const std::string& agen
   try {
     return join_as_node(std::move(call), agent_path);
   } catch (const Error& error) {
-    // Whoever has written it is gone, and all that could come for it have.
+    // Its writer has ended, and no node needs it any more.
     if (error.status() == Exit::kTimeout && is_token_file(told->token_file)) {
       ::unlink(told->token_file.c_str());
     }

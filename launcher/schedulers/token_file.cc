@@ -1,5 +1,4 @@
-// The mutex covers the path: the file may be removed on a thread of the step's while it is
-// replaced.
+// The mutex guards the path: the step's thread may remove the file while it is replaced.
 #include "launcher/schedulers/token_file.h"
 
 #include <fcntl.h>
@@ -20,9 +19,9 @@ namespace dtl {
 namespace {
 
 constexpr std::string_view kNameBegins = ".dtlaunch-token-";
-constexpr std::size_t kNameBytes = 8;  // random: no two jobs, and nobody's guess
+constexpr std::size_t kNameBytes = 8;  // random: unique and not guessable
 
-// Why the file cannot be there; empty: it is.
+// Returns why the file could not be written; empty: it was.
 std::string write_new(const std::string& folder, const std::string& path,
                       const std::string& token) {
   struct stat status {};
@@ -30,13 +29,13 @@ std::string write_new(const std::string& folder, const std::string& path,
   if (!S_ISDIR(status.st_mode)) return "it is not a folder";
   if (status.st_uid != ::geteuid()) return "it belongs to another user";
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write there";
-  // O_EXCL and O_NOFOLLOW: the name is new, so whatever is there is somebody else's.
+  // O_EXCL and O_NOFOLLOW: the name is new, so an existing file belongs to somebody else.
   const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                        S_IRUSR | S_IWUSR));
   if (!file.valid()) return errno_text(errno);
   try {
     write_all(file.get(), token + "\n");
-    if (::fsync(file.get()) != 0) throw system_error(path);  // for a folder of the network
+    if (::fsync(file.get()) != 0) throw system_error(path);  // for network file systems
   } catch (const Error& error) {
     ::unlink(path.c_str());
     return error.reason();
@@ -57,7 +56,7 @@ std::vector<std::string> shared_folders(const Variables& environment) {
 }
 
 std::string TokenFile::write(const std::vector<std::string>& folders, const std::string& token) {
-  // Before the lock, which remove() takes itself.
+  // Before the lock, because remove() takes it.
   remove();
   const std::lock_guard lock(mutex_);
   std::string reasons;

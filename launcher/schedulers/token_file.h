@@ -1,7 +1,7 @@
 #pragma once
-// TokenFile: the token of a job in a file of its own, for the time until all nodes have read it,
-// where the scheduler hands no environment on. It is removed as soon as possible and in any case by
-// the destructor. Its functions may be called from any thread.
+// TokenFile: a job's token in a file, until all nodes have read it, for schedulers that do not pass
+// the environment on. The file is removed as soon as possible, at the latest by the destructor. Any
+// thread may call the functions.
 
 #include <mutex>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace dtl {
 
-// Folders that the nodes of a job of PBS may share, the likeliest first: where it was submitted,
-// and the user's own. Whether a node sees them is found out by the node.
+// Folders that the nodes of a PBS job may share, likeliest first: where the job was submitted, and
+// the user's home. Each node checks whether it sees them.
 std::vector<std::string> shared_folders(const Variables& environment);
 
 class TokenFile {
@@ -22,18 +22,18 @@ class TokenFile {
   TokenFile(const TokenFile&) = delete;
   TokenFile& operator=(const TokenFile&) = delete;
 
-  // Writes a new file of mode 0600 in the place of the last one, and returns its path. It goes into
-  // the first of the folders that is this user's and that nobody else may write: elsewhere somebody
-  // could put a token of their own there. Throws Error(kCannotWrite) with the reason of each.
+  // Writes a new file of mode 0600, which replaces the last one, and returns its path. Uses the
+  // first folder that belongs to this user and that nobody else may write: elsewhere others could
+  // plant their own token. Throws Error(kCannotWrite) with the reason for each folder.
   std::string write(const std::vector<std::string>& folders, const std::string& token);
-  void remove();  // does nothing where there is none
+  void remove();  // does nothing if there is no file
 
  private:
   std::mutex mutex_;
   std::string path_;
 };
 
-// Whether a TokenFile has written it, and not a user: only such a file may be removed by others.
+// Whether a TokenFile and not a user has written it: only such a file may be removed by others.
 bool is_token_file(const std::string& path);
 
 }  // namespace dtl
