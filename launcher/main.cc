@@ -20,7 +20,7 @@
 namespace dtl {
 namespace {
 
-// Descriptors 0 to 2 are open from here on, so that no socket ever gets such a number.
+// Opens descriptors 0 to 2 if they are closed, so that no socket gets such a number.
 void open_standard_descriptors() {
   while (true) {
     const int fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -38,22 +38,22 @@ int main(int argc, char** argv) {
   using dtl::Exit;
   dtl::set_program_name("dtlaunch");
   try {
-    // First: it forks, which is safe only without threads, and the child does the rest.
+    // First, because it forks, which is safe only without threads; the child does the rest.
     dtl::leave_init_behind();
-    // A reader that has gone is an error of write(2), which the job sees as such.
+    // If a reader is gone, write(2) returns an error, which the job handles.
     std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN);  // a file that is too long is an error like others
-    // Of freed memory, as much stays here as output may wait to be written: its buffers come and
-    // go, and to get each from the kernel anew costs more than to fill it.
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that is too long is an ordinary error
+    // Keep as much freed memory as output may wait to be written: these buffers come and go, and
+    // getting them from the kernel again costs more than filling them.
     ::mallopt(M_TRIM_THRESHOLD, dtl::kOutputWindows);
-    // After `stty tostop` a job in the background would be stopped for its output, and lose ranks.
+    // After `stty tostop`, SIGTTOU would stop a background job, and ranks would be lost.
     std::signal(SIGTTOU, SIG_IGN);
     dtl::open_standard_descriptors();
-    // A few descriptors for each host: the usual 1,024 do not reach for a large job.
+    // A few descriptors for each host: the usual 1,024 do not suffice for a large job.
     dtl::raise_descriptor_limit();
     return dtl::run_command({argv + 1, argv + argc});
   } catch (const dtl::Error& error) {
-    // The last resort of a mistake on the command line.
+    // A last hint after a mistake on the command line.
     const bool is_bare = error.status() == Exit::kUsage && error.hint().empty();
     dtl::log_error(is_bare ? dtl::message_text(error.attempted(), error.reason(), "dtlaunch --help")
                            : error.what());

@@ -1,5 +1,5 @@
-// dtagent --clean-job and not --clean: the launcher still runs, and --clean leaves such a job
-// alone.
+// Uses dtagent --clean-job and not --clean, which ignores jobs whose launcher still runs, like this
+// one.
 #include "launcher/jobs/clean_after_job.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace dtl {
 namespace {
 
-// The host tells processes to end, kills them after the grace, and then answers.
+// The host terminates processes, kills them after the grace, and then answers.
 constexpr auto kCleanPatience = kKillGrace + kReapDeadline + kAnswerMargin;
 
 }  // namespace

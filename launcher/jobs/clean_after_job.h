@@ -1,6 +1,6 @@
 #pragma once
-// What a dead agent left on its host. Normally the agent's own guard and keeper have ended it. This
-// is for the case that they died together with the agent. Used once, after the job.
+// Cleans up what a dead agent left on its host, once after the job. Normally the agent's own guard
+// and keeper do that; this is for the case that they died together with the agent.
 
 #include <string>
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace dtl {
 
-// Goes back to these hosts, ends what is left of the job there and says what it found. Says nothing
-// about a host where all was clean. Blocks; failures are messages, because the job has its status
-// already.
+// Connects to these hosts again, ends what is left of the job there and reports what it found.
+// Reports nothing for a clean host. Blocks; failures are only messages, because the job has its
+// status already.
 void clean_after_job(const std::vector<Host>& hosts, const AgentRunner& run,
                      const std::string& job_id);
 

@@ -1,5 +1,5 @@
-// A user's command may hang, print without end or leave children. So it has a deadline, a limit and
-// a process group, which is killed in every case.
+// A user's command may hang, print without end or leave children. So it has a deadline, a size
+// limit and a process group, which is always killed.
 #include "launcher/jobs/discover_hosts.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kToolPatience = 5s;  // scontrol without its server says nothing for a minute
+constexpr auto kToolPatience = 5s;  // scontrol without its server prints nothing for a minute
 constexpr const char* kExample = "lines HOST or HOST:SLOTS";
 
 // A script without its execute bit is read as a list, and fails there with file and line.
@@ -39,7 +39,7 @@ std::vector<Host> parse_discovered(std::string_view text, const std::string& wha
   std::string lines;
   for (const std::string& line : split(text, '\n')) {
     std::string_view rest = trim(line);
-    // The operator of an MPIJob keeps its list as a shell script of such lines.
+    // An MPIJob's operator keeps its list as a shell script of such lines.
     if (rest.starts_with(kEcho)) rest = trim(rest.substr(kEcho.size()));
     lines += std::string(rest) + "\n";
   }
@@ -50,7 +50,7 @@ std::vector<Host> discover_hosts(const std::string& what, int give_up) {
   if (is_plain_file(what)) {
     return parse_discovered(read_trusted_file(what, kMaxHostfileBytes, "list of hosts"), what);
   }
-  // It runs again and again for hours: nobody else may be able to replace it meanwhile.
+  // It runs repeatedly for hours: no other user may be able to replace it meanwhile.
   check_trusted_command(what, "program of --discover");
   const std::string text = read_command({.arguments = {"/bin/sh", "-c", what},
                                          .name = "--discover " + what,
@@ -65,8 +65,7 @@ std::vector<Host> discover_hosts(const std::string& what, int give_up) {
 
 std::optional<std::string> ask_tool(const ToolQuestion& question) {
   try {
-    // The tool may be missing or without its server. Its messages are not for the user's terminal
-    // then.
+    // The program may be missing or without its server; the user must not see its messages then.
     const std::string script = "exec 2>/dev/null; " + question.script;
     return read_command({.arguments = {"/bin/sh", "-c", script, question.argument},
                          .name = question.tool,

@@ -1,4 +1,4 @@
-// Only the word "clean" makes a host clean. An answer that lacks it, for whatever reason, does not.
+// Only the word "clean" in an answer makes a host clean, whatever the reason for its absence.
 #include "launcher/jobs/fence_hosts.h"
 
 #include <fmt/format.h>
@@ -15,8 +15,7 @@ std::vector<Fenced> fence_hosts(const std::vector<Host>& hosts, const AgentRunne
     Fenced& fenced = all.emplace_back();
     if (answer.error) {
       fenced.reason =
-          // The host's name is beside it in the message, so that the context of the error is left
-          // out.
+          // The message has the host's name already, so use the error without its context.
           answer.error->reason().empty() ? answer.error->attempted() : answer.error->reason();
       continue;
     }

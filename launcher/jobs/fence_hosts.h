@@ -1,7 +1,6 @@
 #pragma once
-// Before ranks are started again: ends what of the job still runs on hosts that did not report its
-// end. Two ranks with one number must never be alive together. launcher/restart decides what
-// follows.
+// Before ranks start again: ends processes of the job on hosts that did not report their end. Two
+// ranks with the same number must never run at once. launcher/restart decides what follows.
 
 #include <string>
 #include <vector>
@@ -12,13 +11,13 @@
 
 namespace dtl {
 
-// Has dtagent --fence end the job on these hosts. The result is in the order of `hosts`. A host
-// that does not answer is not clean, and `reason` says why.
+// Runs dtagent --fence on these hosts, which ends the job there. The result is in the order of
+// `hosts`. A host that does not answer is not clean, and `reason` says why.
 std::vector<Fenced> fence_hosts(const std::vector<Host>& hosts, const AgentRunner& run,
                                 const std::string& job_id);
 
-// Which of these hosts answer again and have an agent, in their order. Gives up as ask_agents()
-// does; hosts without an answer by then are not there.
+// For each of these hosts, whether it answers and has an agent. Gives up as ask_agents() does;
+// hosts without an answer by then count as lost.
 std::vector<bool> probe_hosts(const std::vector<Host>& hosts, const AgentRunner& run, int give_up);
 
 }  // namespace dtl

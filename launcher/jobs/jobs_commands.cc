@@ -1,5 +1,4 @@
-// Each command is one or two rounds of questions to hosts. What they make of the answers is in
-// jobs_view.h.
+// Each command makes one or two rounds of questions to hosts. jobs_view.h interprets the answers.
 #include "launcher/jobs/jobs_commands.h"
 
 #include <fmt/format.h>
@@ -26,11 +25,11 @@ namespace dtl {
 namespace {
 
 constexpr auto kPatience = kHelloDeadline;
-// dtagent --end waits until the job has ended, and answers then.
+// dtagent --end answers when the job has ended.
 constexpr auto kKillPatience = kKillGrace + kReapDeadline + kAnswerMargin + kHelloDeadline;
 
-// The command to suggest: "dtlaunch clean" with only the hosts where it has something to do. Where
-// a launcher or an agent still runs, it would do nothing.
+// The command to suggest: "dtlaunch clean" with only the hosts that it can clean. It does nothing
+// where a launcher or an agent still runs.
 std::string clean_command(const std::vector<JobView>& jobs) {
   std::set<std::string> names;
   for (const JobView& job : jobs) {
@@ -46,7 +45,7 @@ bool wants_clean(const JobView& job) {
   return job.status == JobStatus::kLost || job.status == JobStatus::kLeftover;
 }
 
-// A worker knows only its own share of a job, and where the launcher is.
+// A worker knows only its own part of a job, and the launcher's host.
 void tell_of_shares(const std::vector<JobView>& jobs) {
   std::set<std::string> launchers;
   for (const JobView& job : jobs) {
@@ -60,7 +59,7 @@ void tell_of_shares(const std::vector<JobView>& jobs) {
                   join(hosts, ",")));
 }
 
-// Returns the status of the first host that did not answer; the table shows what the others know.
+// Returns the status of the first host that did not answer; the table shows the others' answers.
 int list(const JobsCommand& command, const StartOptions& start) {
   int failed = 0;
   std::vector<JobView> jobs = list_jobs(command.hosts, start, &failed);
@@ -70,7 +69,7 @@ int list(const JobsCommand& command, const StartOptions& start) {
       return job.status == JobStatus::kEnded || job.status == JobStatus::kCleaned;
     });
   }
-  std::optional<int> columns;  // what reads a pipe wants all of a command
+  std::optional<int> columns;  // readers of a pipe want the whole command
   if (!command.wide && ::isatty(STDOUT_FILENO) != 0) columns = terminal_columns(STDOUT_FILENO);
   write_all(STDOUT_FILENO, jobs_table(jobs, std::time(nullptr), columns, command.epochs));
   tell_of_shares(jobs);
@@ -95,7 +94,7 @@ std::vector<Ended> parse_ends(const std::string& text) {
   return ends;
 }
 
-// Asks hosts to end their part of a job. Returns what they say; errors are printed.
+// Asks hosts to end their part of a job. Returns their answers; prints errors.
 std::vector<Ended> end_on(const std::vector<Host>& hosts, const JobView& job, int signal,
                           const StartOptions& start) {
   std::vector<Ended> all;
@@ -107,14 +106,14 @@ std::vector<Ended> end_on(const std::vector<Host>& hosts, const JobView& job, in
   return all;
 }
 
-// ends: not empty. Roles are not mixed: either the launcher has answered, or agents have.
+// ends: not empty. All are from one role: the launcher, or agents.
 int report_end(const JobView& job, const std::vector<Ended>& ends, int signal) {
   const bool by_launcher = ends.front().role == "launcher";
   const bool gone = std::all_of(ends.begin(), ends.end(), [](const Ended& e) { return e.gone; });
   const std::string whom = by_launcher ? "its launcher" : "its agents, its launcher being gone";
   log_notice(fmt::format("job {}: {} sent to {}{}", job.id, signal_name(signal), whom,
                          gone ? "; it has ended" : ""));
-  // Any other signal is for the ranks, and the job may go on.
+  // Other signals are for the ranks, and the job may go on.
   const bool must_end = signal == SIGTERM || signal == SIGINT || signal == SIGKILL;
   if (gone || !must_end) return 0;
   log_error(message_text(fmt::format("job {}", job.id), "still ending",
@@ -136,13 +135,13 @@ int kill_job(const JobsCommand& command, const StartOptions& start) {
         "job {} was lost, its launcher having been killed; nothing of it is left", job.id));
     return 0;
   }
-  // The launcher comes first: it ends the job in order, on all its hosts. Only without it are the
-  // agents asked themselves.
+  // Asks the launcher first, because it ends the job in order on all its hosts. Asks the agents
+  // only if there is no launcher.
   auto ends = end_on({launcher_host_of(job)}, job, command.signal, start);
-  // SIGTERM whatever was asked for: an agent takes it as the order to end its ranks.
+  // Always SIGTERM: agents take it as the order to end their ranks.
   if (ends.empty() && !job.agents.empty()) ends = end_on(job.agents, job, SIGTERM, start);
   if (!ends.empty()) return report_end(job, ends, command.signal);
-  // Nobody was there to end: what is left are processes without an agent.
+  // No launcher or agent was left, only processes without an agent.
   if (wants_clean(job)) {
     log_notice(fmt::format("job {} is {}: what it left is ended and forgotten with: {}", job.id,
                            job.state, clean_command({job})));
@@ -166,7 +165,7 @@ int clean(const JobsCommand& command, const StartOptions& start) {
     for (const std::string& line : lines) {
       if (line != "end") text += fmt::format("{}: {}\n", answer.host.name, line);
     }
-    // The line "end" alone.
+    // Only the line "end".
     if (lines.size() == 1)
       text += fmt::format("{}: nothing is left of any job\n", answer.host.name);
   }
@@ -197,10 +196,10 @@ std::vector<JobView> list_jobs(const std::vector<Host>& hosts, const StartOption
 }
 
 Host launcher_host_of(const JobView& job) {
-  // Under that name it has answered. The name in the record may not resolve from here.
+  // It has answered under this name. The name in the record may not resolve from here.
   if (job.launcher_seen) return job.asked_launcher_host;
   Host host;
-  // No login is needed to this machine.
+  // This machine needs no login.
   host.name = job.launcher_host == own_host_name() ? "localhost" : job.launcher_host;
   return host;
 }

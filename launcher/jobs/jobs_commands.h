@@ -1,7 +1,7 @@
 #pragma once
 // dtlaunch ps, logs, attach, kill and clean: dtlaunch-jobs(1). They ask the dtagent of each host,
-// here or over ssh, which reads the records that jobs leave in the user's folder. No server and no
-// daemon knows the jobs.
+// here or over ssh, which reads the records that jobs leave in the user's folder. No server or
+// daemon keeps a list of jobs.
 
 #include <string>
 #include <vector>
@@ -18,12 +18,12 @@ int run_jobs_command(const std::string& name, const std::vector<std::string>& ar
 
 // What several of them need:
 
-// Every job that the hosts know of. Hosts that do not answer are named on standard error, and
-// `*failed` is set to the first one's exit status.
+// All jobs that the hosts know. Names hosts that do not answer on standard error, and sets
+// `*failed` to the first one's exit status.
 std::vector<JobView> list_jobs(const std::vector<Host>& hosts, const StartOptions& start,
                                int* failed);
 
-// The host of a job's launcher, under the name by which it can be asked from here.
+// The host of a job's launcher, under the name that reaches it from here.
 Host launcher_host_of(const JobView& job);
 
 // logs and attach, in jobs_logs.cc. attach() returns the job's own exit status.

@@ -1,5 +1,5 @@
-// dtlaunch logs and attach: the kept output of a detached job, read on the host that launched it.
-// They follow it over lost connections: file and offset say where to go on.
+// dtlaunch logs and attach: the kept output of a detached job, read on its launcher's host. They
+// continue after lost connections, from the last file and offset.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Shows entries as the job itself would have shown them, with the same mixer of lines.
+// Shows entries as the job itself would, with the same LineMixer.
 class LogPrinter {
  public:
   LogPrinter(const JobView& job, const JobsCommand& command)
@@ -53,13 +53,13 @@ class LogPrinter {
   }
 
   std::optional<int> status() const { return status_; }
-  // The next byte is the beginning of an entry: what was read of one before is dropped.
+  // The next byte begins an entry: drops the part of one that was read before.
   void skip_to_entry() { reader_ = {}; }
 
  private:
   void show(LogEntry entry) {
     if (entry.kind == LogEntry::Kind::kSaid) {
-      // With --rank only that rank's output is wanted, and not what dtlaunch said.
+      // With --rank the user wants only that rank's output, without dtlaunch's messages.
       if (!rank_) mixer_.say(fmt::format("{}: {}\n", program_name(), printable_lines(entry.bytes)));
       return;
     }
@@ -69,7 +69,7 @@ class LogPrinter {
     mixer_.feed(entry.rank, out ? Stream::kStdout : Stream::kStderr, std::move(entry.bytes), now());
   }
 
-  // Unfinished lines are shown at once: the kept log was written long ago, or a moment ago.
+  // Shows unfinished lines at once, because the log is not live output.
   void flush() {
     mixer_.show_partial_lines(now() + std::chrono::hours(1));
     for (const Chunk& chunk : mixer_.take()) {
@@ -82,7 +82,7 @@ class LogPrinter {
   std::optional<int> rank_, status_;
   Clock::time_point began_;
   LogReader reader_;
-  int ranks_;  // that the mixer knows of; a restart may have more than the record says
+  int ranks_;  // known to the mixer; a restart may have more than the record says
   LineMixer mixer_;
 };
 
@@ -90,9 +90,9 @@ JobView find(const JobsCommand& command, const StartOptions& start) {
   int failed = 0;
   JobView job = find_job(list_jobs(command.hosts, start, &failed), command.job);
   if (job.launcher_seen) return job;
-  // A worker knows of the job, and where its launcher is.
+  // A worker knows the job and its launcher's host.
   auto there = list_jobs({launcher_host_of(job)}, start, &failed);
-  // By the whole id: the beginning that the user typed may fit more jobs there.
+  // By the whole id: the user's prefix may match more jobs there.
   return find_job(there, job.id);
 }
 
@@ -105,7 +105,7 @@ void require_kept(const JobView& job) {
                    "dtlaunch --detach, for jobs whose output is wanted later");
 }
 
-// After a restart there may have been ranks that the record does not count any more.
+// After a restart, earlier epochs may have had ranks that the record no longer counts.
 void check_rank(const JobsCommand& command, const JobView& job) {
   const int ranks = job.record.ranks;
   if (!command.rank || *command.rank < ranks || ranks == 0 || job.record.restarts > 0) return;
@@ -115,8 +115,8 @@ void check_rank(const JobsCommand& command, const JobView& job) {
                    ranks == 1 ? "--rank 0" : fmt::format("--rank {}", ranks - 1));
 }
 
-// The job's exit status when its log ended without saying it. The record may have it; otherwise the
-// launcher was killed.
+// The job's exit status if its log ended without it: from the record; if it has none, the launcher
+// was killed.
 int status_by_record(const JobView& job, const StartOptions& start) {
   int failed = 0;
   const auto jobs = list_jobs({launcher_host_of(job)}, start, &failed);
@@ -127,7 +127,7 @@ int status_by_record(const JobView& job, const StartOptions& start) {
                           now.launcher_host));
 }
 
-// The log of one job, over as many connections as it takes.
+// Reads one job's log, over as many connections as needed.
 class Following {
  public:
   Following(const JobView& job, const StartOptions& start, const JobsCommand& command,
@@ -138,8 +138,7 @@ class Following {
         question_(std::move(question)),
         printer_(job, command) {}
 
-  // Until the job's end, or the end of what is there. Returns the job's exit status if the log has
-  // it.
+  // Until the job's end, or the log's current end. Returns the job's exit status if the log has it.
   std::optional<int> run() {
     while (!follow_once()) look_for_host();
     if (reader_gone_) {
@@ -157,11 +156,11 @@ class Following {
       follow_answer(host_, start_, words(), [&](std::string_view bytes) { return take(bytes); });
       return true;
     } catch (const Error& error) {
-      // Only for what time may mend, and only if the log was found once: a wrong host must fail at
-      // once.
+      // Retry only errors that may pass, and only if the log was found once: a wrong host must fail
+      // at once.
       const bool lost = error.status() == Exit::kUnreachable || error.status() == Exit::kTryAgain;
       if (!lost || file_.empty() || patience_.count() == 0) throw;
-      // It had been found again since the last loss; the patience begins anew.
+      // The log was found again since the last loss, so the full patience applies again.
       if (begun_) lost_.reset();
       if (!lost_) {
         lost_ = Clock::now();
@@ -180,7 +179,7 @@ class Following {
   std::vector<std::string> words() const {
     if (file_.empty()) return question_;
     std::vector<std::string> words = question_;
-    // The place is known now, and nothing in between may be skipped.
+    // The position is known now, and nothing after it may be skipped.
     std::erase(words, "--from-end");
     words.insert(words.end(), {"--after", fmt::format("{}:{}", file_, offset_)});
     return words;
@@ -192,8 +191,8 @@ class Following {
     pause_ = std::min<Clock::duration>(2 * pause_, kLongestRejoinPause);
   }
 
-  // The first line says where the following bytes begin. A reader that has gone away, such as
-  // `head`, is not a failure of the connection.
+  // The first line gives the offset of the following bytes. A reader that is gone, such as `head`,
+  // is not a failed connection.
   bool take(std::string_view bytes) {
     std::string rest(bytes);
     if (!begun_) {
@@ -235,7 +234,7 @@ class Following {
     offset_ = static_cast<std::uint64_t>(*offset);
   }
 
-  // A first line that is longer is not one of dtagent's.
+  // dtagent's first line is never longer.
   static constexpr std::size_t kMostHead = 100;
 
   const Host host_;
@@ -243,9 +242,9 @@ class Following {
   const std::chrono::milliseconds patience_;
   const std::vector<std::string> question_;
   LogPrinter printer_;
-  std::string head_;  // of the answer, up to its first line's end
+  std::string head_;  // the answer, up to the end of its first line
   bool begun_ = false;
-  std::string file_;  // and how far into it all has been shown; empty: nothing is known yet
+  std::string file_;  // the file and the offset shown so far; empty: unknown yet
   std::uint64_t offset_ = 0;
   std::optional<Clock::time_point> lost_;
   Clock::duration pause_{};
@@ -267,13 +266,13 @@ int show_logs(const JobsCommand& command, const StartOptions& start) {
 int attach(const JobsCommand& command, const StartOptions& start) {
   const JobView job = find(command, start);
   require_kept(job);
-  // There is nothing to follow, and the log may be long.
+  // The job has ended, so there is nothing to follow, and the log may be long.
   if (job.ended) {
     log_notice(fmt::format("job {} has ended, with status {}; its output: dtlaunch logs {}", job.id,
                            job.record.exit_status, job.id.substr(0, 4)));
     return job.record.exit_status;
   }
-  // Signals are not passed on: the job belongs to its own dtlaunch.
+  // Does not pass signals on: the job belongs to its own dtlaunch.
   log_notice(fmt::format("attached to job {}; ^C leaves it alone and running", job.id));
   std::vector<std::string> question = {"--log", job.id, "--follow", "--from-end"};
   const auto status = Following(job, start, command, std::move(question)).run();

@@ -1,5 +1,5 @@
-// A launcher's record is the better source where it was seen: it knows all ranks, and how the job
-// ended. Agents' records fill in where it is missing, and show what still runs.
+// The launcher's record is preferred: it knows all ranks, and how the job ended. Agents' records
+// replace a missing one, and show what still runs.
 #include "launcher/jobs/jobs_view.h"
 
 #include <fmt/format.h>
@@ -25,15 +25,15 @@ void add_launcher(JobView& job, const SeenRecord& seen) {
     job.state += fmt::format(" r{}", record.restarts);
   }
   job.ended = record.state == "ended";
-  // kLostState: `dtlaunch clean` was here already, and keeps the record for ps.
+  // kLostState: `dtlaunch clean` has cleaned up, and keeps the record for ps.
   if (!seen.alive && !job.ended && record.state != kLostState) job.unclean.push_back(seen.host);
 }
 
 void add_agent(JobView& job, const SeenRecord& seen) {
-  // A record is removed by its agent at its end. One of a dead process means that it was killed.
+  // An agent removes its record at its end; one without a process means a killed agent.
   (seen.alive ? job.agents : job.unclean).push_back(seen.host);
   if (!seen.alive) job.agent_killed = true;
-  // An agent knows its own share only, so that ranks and nodes are added up.
+  // An agent knows only its own part, so ranks and nodes are added up.
   if (job.launcher_seen) return;
   if (job.record.command.empty()) job.record.command = seen.record.command;
   if (job.record.since == 0 || seen.record.since < job.record.since)
@@ -42,7 +42,7 @@ void add_agent(JobView& job, const SeenRecord& seen) {
   ++job.nodes;
 }
 
-// What is still to be cleaned comes before how the job ended, so that ps, kill and clean agree.
+// Leftovers come before how the job ended, so that ps, kill and clean agree.
 void settle(JobView& job) {
   if (job.ended && job.unclean.empty()) {
     job.status = JobStatus::kEnded;
@@ -61,12 +61,12 @@ void settle(JobView& job) {
   }
 }
 
-// The '>' at the end shows that something was cut.
+// A '>' at the end shows that text was cut.
 std::string fit_column(const std::string& text, std::size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 1) + ">";
 }
 
-// Lines below a job's row. Broken at blanks where the terminal ends.
+// Lines below a job's row, broken at blanks to fit the terminal.
 std::string indented(const std::string& line, std::optional<int> columns) {
   constexpr std::string_view kIndent = "    ";
   const auto width = static_cast<std::size_t>(std::max(columns.value_or(1 << 20), 80)) - 1;
@@ -81,7 +81,7 @@ std::string indented(const std::string& line, std::optional<int> columns) {
   return text + row + "\n";
 }
 
-// A short tag may be the beginning of another job's id: to end that one would be wrong.
+// A short tag may be a prefix of another job's id, and ending that job would be wrong.
 void check_no_tag(const std::vector<JobView>& jobs, const JobView& found,
                   const std::string& prefix) {
   for (const JobView& job : jobs) {
@@ -98,7 +98,7 @@ void check_no_tag(const std::vector<JobView>& jobs, const JobView& found,
 
 std::vector<SeenRecord> parse_job_list(const Host& host, std::string_view text) {
   std::vector<SeenRecord> seen;
-  // Records are separated by empty lines. What is not a record, such as "end", is passed over.
+  // Empty lines separate records. Skips anything else, such as "end".
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find("\n\n", at), text.size());
     const std::string piece(text.substr(at, end - at));
@@ -119,7 +119,7 @@ std::string problem_of_records(std::string_view text) {
 std::vector<JobView> fold_jobs(const std::vector<SeenRecord>& records) {
   std::map<std::string, JobView> jobs;
   std::set<std::string> known;  // one machine may have been asked under two names
-  // Launchers first, as add_agent() looks at what they have said.
+  // Launchers first, because add_agent() uses their data.
   for (const char* role : {"launcher", "agent"}) {
     for (const SeenRecord& seen : records) {
       if (seen.record.role != role) continue;
@@ -139,7 +139,7 @@ std::vector<JobView> fold_jobs(const std::vector<SeenRecord>& records) {
     settle(job);
     views.push_back(std::move(job));
   }
-  // The map has sorted by id, which is random.
+  // The map is sorted by id, which is random.
   std::stable_sort(views.begin(), views.end(), [](const JobView& a, const JobView& b) {
     return a.record.since < b.record.since;
   });
@@ -157,7 +157,7 @@ const JobView& find_job(const std::vector<JobView>& jobs, const std::string& pre
     }
     found = &job;
   }
-  // A whole id means that job, whatever the tags of others are.
+  // A whole id means that job, whatever the tags of others.
   if (found != nullptr && found->id != prefix) check_no_tag(jobs, *found, prefix);
   if (found != nullptr) return *found;
   throw file_error(one_shell_word(prefix), "", "none of the hosts that were asked has such a job",
@@ -175,7 +175,7 @@ std::string age_text(std::int64_t seconds) {
 std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,
                        std::optional<int> columns, bool epochs) {
   constexpr std::size_t kBeforeCommand = 60;
-  // Without `columns` the output is for programs or wide windows, and the widest name decides.
+  // Without `columns` the output is for programs or wide windows, so the widest name decides.
   std::size_t launcher = 12, state = 10, command = std::string::npos;
   if (columns) {
     command = static_cast<std::size_t>(std::max(*columns, 80)) - kBeforeCommand;

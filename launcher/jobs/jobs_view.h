@@ -1,7 +1,6 @@
 #pragma once
-// Jobs as `dtlaunch ps` sees them: the records of many hosts, folded into one view for each job.
-// Pure. A launcher and each agent of a job have a record of their own, in their own words; here
-// they meet.
+// Jobs for `dtlaunch ps`: combines the records of many hosts into one view for each job. Pure. The
+// launcher and each agent of a job have their own records in different forms.
 
 #include <cstdint>
 #include <optional>
@@ -22,31 +21,31 @@ struct SeenRecord {
 
 // The text of one host's answer to --jobs.
 std::vector<SeenRecord> parse_job_list(const Host& host, std::string_view text);
-// What the host says about why jobs leave no records there; empty: they do.
+// Why jobs leave no records on the host; empty: they do.
 std::string problem_of_records(std::string_view text);
 
-// What ps, kill and clean agree on. A host that was not asked may know better.
+// The status that ps, kill and clean use. A host that was not asked may know more.
 enum class JobStatus {
   kAlive,     // its launcher runs, or an agent does
-  kEnded,     // in order, whatever its exit status
-  kLost,      // its launcher was killed, and nothing of it runs on the hosts that were asked
-  kLeftover,  // an agent was killed, and its launcher is not there
-  kCleaned,   // it was lost, and `dtlaunch clean` has seen to it
+  kEnded,     // in order, with any exit status
+  kLost,      // its launcher was killed, and nothing of it runs on the asked hosts
+  kLeftover,  // an agent was killed, and there is no launcher
+  kCleaned,   // it was lost, and `dtlaunch clean` has cleaned up
 };
 
-// One job, as far as the hosts that were asked know it.
+// One job, from the records of the asked hosts.
 struct JobView {
   std::string id;
-  JobRecord record;  // the launcher's; where that was not seen, ranks and command are its agents'
+  JobRecord record;  // the launcher's; if not seen, ranks and command are from agents
   JobStatus status = JobStatus::kAlive;
   std::string state;  // as ps shows it: "running", "exit 3", "lost", "left over"
   std::string launcher_host;
-  bool launcher_seen = false;  // one of the hosts that were asked has the launcher's record
+  bool launcher_seen = false;  // an asked host has the launcher's record
   bool launcher_alive = false;
-  Host asked_launcher_host;   // the same host as it was asked; valid when launcher_seen
+  Host asked_launcher_host;   // how that host was asked; valid if launcher_seen
   std::vector<Host> agents;   // hosts with a living agent
   std::vector<Host> unclean;  // hosts with a record for `dtlaunch clean`
-  bool ended = false;         // its launcher has said so, with its exit status
+  bool ended = false;         // its launcher said so, with its exit status
   bool agent_killed = false;  // its record is still there
   int nodes = 0;
 };
@@ -54,13 +53,13 @@ struct JobView {
 // In order of their start.
 std::vector<JobView> fold_jobs(const std::vector<SeenRecord>& records);
 
-// The one job whose id begins with `prefix`. Throws Error(kBadInput) when there is none, more than
-// one, or a tag of another job that is the same.
+// The one job whose id begins with `prefix`. Throws Error(kBadInput) if there is none, more than
+// one, or another job with this tag.
 const JobView& find_job(const std::vector<JobView>& jobs, const std::string& prefix);
 
-// A table with its header, at most `columns` wide (80 at least). Without `columns` nothing is cut.
-// With `epochs`, a job that was restarted has a line for each earlier life. now: seconds since
-// 1970. The nodes and ranks of a job have a "+" when its launcher was not asked: there may be more.
+// A table with its header, at most `columns` wide (80 at least); without `columns` nothing is cut.
+// With `epochs`, a restarted job has a line for each earlier epoch. now: seconds since 1970. A
+// job's nodes and ranks have a "+" if its launcher was not asked: there may be more.
 std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,
                        std::optional<int> columns, bool epochs = false);
 

@@ -1,4 +1,4 @@
-// All hosts at once, in tasks of one thread. One that fails does not stop the others.
+// All hosts at once, in tasks of one thread. A failure does not stop the others.
 #include "launcher/jobs/push_command.h"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ std::string describe(const Pushed& pushed) {
                      pushed.folder);
 }
 
-// One bundle after the other over logins of their own. The line names the last folder.
+// One bundle after another, each over its own login. The line names the last folder.
 awaitable<void> push_all(asio::io_context& context, Place* place, StartOptions start,
                          std::vector<std::shared_ptr<const Bundle>> bundles) {
   try {
@@ -67,7 +67,7 @@ int report(const std::vector<Place>& places) {
   for (const Place& place : places) {
     if (!place.error) text += fmt::format("{}: {}\n", place.host.name, place.line);
   }
-  // All of standard output first, so that the errors are the last lines on a terminal.
+  // Standard output first, so that errors are the last lines on a terminal.
   write_all(STDOUT_FILENO, text);
   for (const Place& place : places) {
     if (!place.error) continue;
@@ -77,11 +77,11 @@ int report(const std::vector<Place>& places) {
   return status;
 }
 
-// Two bundles, with and without dttrain: jobs of other programs should not have to wait for it.
+// Two bundles, with and without dttrain: jobs of other programs need not wait for it.
 std::vector<std::shared_ptr<const Bundle>> bundles_of(const std::string& agent_path) {
   const std::string folder = agent_path.substr(0, agent_path.rfind('/'));
   std::vector<std::shared_ptr<const Bundle>> bundles = {load_bundle(folder, false)};
-  // An installation without the trainer can push as well.
+  // An installation without the trainer can push too.
   if (::access((folder + "/dttrain").c_str(), X_OK) == 0) {
     bundles.push_back(load_bundle(folder, true));
   }
@@ -111,7 +111,7 @@ int run_push_command(const std::vector<std::string>& arguments, StartOptions sta
   asio::io_context context;
   run_tasks(context, [&](TaskGroup& tasks) {
     for (Place& place : places) {
-      // A local agent is started from where dtlaunch lies.
+      // A local agent starts from dtlaunch's folder.
       if (is_local(place.host)) continue;
       tasks.spawn(options.remove ? remove_all(context, &place, start)
                                  : push_all(context, &place, start, bundles));

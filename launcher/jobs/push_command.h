@@ -1,7 +1,7 @@
 #pragma once
-// dtlaunch push: brings the programs to hosts ahead of time, or removes them there. One line for
-// each host on standard output, errors on standard error. The status is that of the first host that
-// failed. How a push works is in launcher/agents/push.h.
+// dtlaunch push: copies the programs to hosts in advance, or removes them there. Prints one line
+// for each host on standard output, errors on standard error. The exit status is that of the first
+// failed host. launcher/agents/push.h does the push.
 
 #include <string>
 #include <vector>

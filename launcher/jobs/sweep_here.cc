@@ -1,4 +1,4 @@
-// On a thread, because a sweep may wait for processes to end, and the job's start must not.
+// On a thread, because a sweep may wait for processes to end, and must not delay the job's start.
 #include "launcher/jobs/sweep_here.h"
 
 #include <csignal>
@@ -17,7 +17,7 @@ void sweep(const StartOptions& start) {
   constexpr auto kSweepPatience = kKillGrace + kReapDeadline + kAnswerMargin;
   Host here;
   here.name = "localhost";
-  // Errors are not printed: the user has not asked for a sweep.
+  // Prints no errors: the user has not asked for a sweep.
   const Answer answer = ask_agents({here}, runner_by(start), {"--sweep"}, kSweepPatience).front();
   for (const std::string& line : split(answer.text, '\n')) {
     if (line.starts_with("ended ") || line.starts_with("cannot ")) log_notice(line);
@@ -27,7 +27,7 @@ void sweep(const StartOptions& start) {
 }  // namespace
 
 SweepHere::SweepHere(const StartOptions& start) {
-  // Reading the records is cheap; starting dtagent is not, and mostly there is nothing to do.
+  // Reading the records is cheap; starting dtagent is not, and usually there is nothing to do.
   if (dead_jobs(records_here()).empty()) return;
   thread_ = std::thread([start] {
     sigset_t all;

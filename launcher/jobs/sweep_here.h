@@ -1,6 +1,6 @@
 #pragma once
-// Ends what killed launchers and agents have left on this machine, while a new job runs. Leftovers
-// of a killed job would otherwise keep memory and cores until somebody says `dtlaunch clean`.
+// Ends what killed launchers and agents have left on this machine, while a new job runs. Otherwise
+// it would use memory and cores until somebody runs `dtlaunch clean`.
 
 #include <thread>
 

@@ -1,4 +1,4 @@
-// `dttrain __check ARGUMENTS` reads its arguments as a start does, and ends.
+// `dttrain __check ARGUMENTS` parses its arguments as at a start, and exits.
 #include "launcher/jobs/trainer_check.h"
 
 #include <unistd.h>
@@ -11,7 +11,7 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kMostSaid = 1 << 20;  // what --help prints, if the line has it, is less
+constexpr std::size_t kMostSaid = 1 << 20;  // more than --help prints, if the line has it
 
 }  // namespace
 
@@ -19,8 +19,8 @@ void check_trainer_lines(const Request& request, const std::string& folder) {
   const std::string trainer = folder + "/dttrain";
   if (::access(trainer.c_str(), X_OK) != 0) return;
   for (const Program& program : request.programs) {
-    // A path names a file that may be another version. In another folder, names of files that
-    // dttrain reads its settings from would not be found.
+    // A path names a file that may be another version. In another folder, dttrain would not find
+    // its settings files.
     if (program.command.empty() || program.command[0] != "dttrain") continue;
     if (program.command.size() > 1 && program.command[1] == "init") continue;  // another program
     std::error_code failed;

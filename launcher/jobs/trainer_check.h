@@ -1,6 +1,6 @@
 #pragma once
-// Asks dttrain whether it takes a command line. A plan shows what would be run, and a setting that
-// dttrain does not have would otherwise show only when the job starts.
+// Checks with dttrain whether it accepts a command line. A plan only shows the command, and an
+// unknown setting would otherwise fail only when the job starts.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace dtl {
 
-// Does nothing for other programs, and where no dttrain is in `folder`. Throws Error(kBadInput);
-// dttrain itself has then said on standard error what is wrong. Blocks.
+// Does nothing for other programs, or if `folder` has no dttrain. Throws Error(kBadInput) after
+// dttrain has printed the reason on standard error. Blocks.
 void check_trainer_lines(const Request& request, const std::string& folder);
 
 }  // namespace dtl

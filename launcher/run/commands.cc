@@ -1,4 +1,4 @@
-// A first word can be a hidden command, a subcommand, a word that was meant for one, or a program.
+// A first word can be a hidden command, a subcommand, a misspelt subcommand, or a program.
 // Subcommands win over programs of the same name; guesses do not.
 #include "launcher/run/commands.h"
 
@@ -46,8 +46,8 @@ SchedulerEvidence seen_evidence(const CommandLine& line) {
   return evidence_beside(read_job_inputs(line, around), around.environment);
 }
 
-// Runs a row of subcommand_table(); the arguments are those after its name. No row is without code:
-// a new one that is forgotten here fails at the first call.
+// Runs a row of subcommand_table(); the arguments are those after its name. Every row needs code
+// here: a forgotten one fails at its first call.
 int run_subcommand(const std::string& name, const std::vector<std::string>& arguments) {
   const StartOptions start = start_options(current_surroundings(), false);
   if (name == "push") return run_push_command(arguments, start);
@@ -60,8 +60,8 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
   if (name == "kube") return run_kube_command(arguments);
   if (name == "doctor") {
     const Surroundings around = asking_surroundings();
-    // Doctor asks its hosts inside of a scheduler's step, too. The step is known once doctor has
-    // read its hosts, and is ended here.
+    // Doctor also starts agents in a scheduler's step. The step is known once doctor has read its
+    // hosts; it is ended here.
     std::shared_ptr<AgentStep> step;
     const int status =
         run_doctor(arguments, around, [&](const JobSettings& settings, bool accept_new) {
@@ -78,14 +78,14 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
 }
 
 bool is_program_here(const std::string& word, const Variables& environment) {
-  // A script of torchrun need not be executable.
+  // torchrun's scripts need not be executable.
   if (word.find('/') != word.npos || ::access(word.c_str(), F_OK) == 0) return true;
   const std::string* const path = find_variable(environment, "PATH");
   return find_program(word, path == nullptr ? "" : *path).has_value();
 }
 
-// A short or unusual word stays a program: other hosts may have it.
-// "doctr" would else be started as a program on each host, and fail there.
+// "doctr" would otherwise be started as a program on each host, and fail there. A short or unusual
+// word stays a program: other hosts may have it.
 void refuse_misspelt_command(const std::string& word) {
   const std::string meant = meant_subcommand(word);
   if (meant.empty()) return;
@@ -94,8 +94,8 @@ void refuse_misspelt_command(const std::string& word) {
       fmt::format("dtlaunch {}, or dtlaunch -- {} if it is a program of the hosts", meant, word));
 }
 
-// "help", "help ps" and "version", as other programs have them; "help hosts" stays as it is.
-// Only for words that are not programs of this machine, so a program called help still starts.
+// "help", "help ps" and "version", as in other programs; "help hosts" stays as it is. Not for words
+// that are programs on this machine, so a program called help still starts.
 std::vector<std::string> options_for_words(std::vector<std::string> words) {
   if (words[0] == "version") words[0] = "--version";
   if (words[0] != "help") return words;
@@ -106,7 +106,7 @@ std::vector<std::string> options_for_words(std::vector<std::string> words) {
   return words;
 }
 
-// What is printed in the place of a job; nothing where the line asks for a job.
+// The text to print instead of running a job; nullopt if the line asks for a job.
 std::optional<std::string> asked_text(const CommandLine& line) {
   switch (line.action) {
     case Action::kHelp:
@@ -136,12 +136,12 @@ int run_command(std::vector<std::string> arguments) {
   const bool is_word = !arguments.empty() && !arguments[0].empty() && arguments[0][0] != '-' &&
                        !is_program_here(arguments[0], environment);
   if (is_word) arguments = options_for_words(std::move(arguments));
-  // What the shells' completion scripts call.
+  // Called by the shells' completion scripts.
   if (!arguments.empty() && arguments[0] == kCompleteCommand) {
     write_all(STDOUT_FILENO, own_completion_answer({arguments.begin() + 1, arguments.end()}));
     return 0;
   }
-  // What a scheduler's starter runs on each node; see step_node.h.
+  // Called by a scheduler's starter on each node; see step_node.h.
   for (const StepStarterRow& starter : step_starters()) {
     if (arguments.empty() || arguments[0] != starter.node_command) continue;
     return starter.run_node({arguments.begin() + 1, arguments.end()},
@@ -154,11 +154,11 @@ int run_command(std::vector<std::string> arguments) {
     write_all(STDOUT_FILENO, help_topic_text(arguments[1]));
     return 0;
   }
-  // After the hidden commands, none of which is a program's name.
+  // After the hidden commands, whose names no program has.
   if (is_word) refuse_misspelt_command(arguments[0]);
   CommandLine line = parse_command_line(arguments, environment);
   if (!line.program_file.empty()) {
-    // Like a hostfile, it says what is run.
+    // Like a hostfile, it decides what runs.
     const std::string text =
         read_trusted_file(line.program_file, kMaxHostfileBytes, "file of programs");
     add_program_file(line, text, line.program_file);
@@ -169,7 +169,7 @@ int run_command(std::vector<std::string> arguments) {
   }
   if (line.verbosity == 1) set_log_level(LogLevel::kVerbose);
   if (line.verbosity > 1) set_log_level(LogLevel::kDebug);
-  // Only for a job: --help and its like print what they were asked for.
+  // Only for a job: --help and similar options print only their own text.
   for (const std::string& warning : line.warnings) log_notice(warning);
   if (line.verbosity > 0) {
     for (const std::string& note : line.notes) log_notice(note);

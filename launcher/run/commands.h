@@ -1,7 +1,7 @@
 #pragma once
-// The commands of dtlaunch: which one a command line holds, and what it does. A job is one of them
-// (launcher/run/run_job.h). Every room of the launcher meets here, and main.cc knows this file
-// alone.
+// The commands of dtlaunch: finds the one that a command line holds, and runs it. A job is one of
+// them (launcher/run/run_job.h). This folder combines all rooms of the launcher; main.cc includes
+// only this file.
 
 #include <string>
 #include <vector>

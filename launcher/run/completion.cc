@@ -1,4 +1,4 @@
-// At each TAB: so it must be quick, print nothing but the answer, and start nothing.
+// Runs at each TAB, so it must be fast, print only the answer, and start nothing.
 #include "launcher/run/completion.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@
 namespace dtl {
 namespace {
 
-// Those that have names of their own, without SIG.
+// Signals that have names, without SIG.
 std::vector<std::string> signal_words() {
   std::vector<std::string> words;
   for (int signal = 1; signal < 32; ++signal) {
@@ -40,9 +40,9 @@ std::vector<std::string> signal_words() {
 
 CompletedOption described(const Option& option) {
   CompletedOption known = completed(option);
-  // Its hosts are then offered for other options of the same line.
+  // Its hosts are then offered for other options of the line.
   if (option.names.back() == "-hostfile") known.value = {Fill::kHostfile};
-  // The table has only the word SIGNAL for it.
+  // The table has only the word SIGNAL here.
   if (option.value == "SIGNAL") known.value = {Fill::kNothing, signal_words()};
   return known;
 }
@@ -53,8 +53,8 @@ std::vector<CompletedOption> described(std::span<const Option> table) {
   return options;
 }
 
-// Other launchers' options that values follow. They are understood, so that their values are not
-// taken for the program, but not offered: whoever looks for an option is to find ours.
+// Other launchers' options with values. Known, so that their values are not taken for the program,
+// but not offered: users should find our options.
 std::vector<CompletedOption> foreign() {
   std::vector<CompletedOption> options;
   for (const ForeignOption& option : foreign_options()) {
@@ -78,7 +78,7 @@ std::vector<CompletedOption> foreign() {
   return options;
 }
 
-// What may stand behind a ':' among the programs.
+// Options after a ':' between the programs.
 std::vector<CompletedOption> program_options() {
   std::vector<CompletedOption> options;
   for (const Option& option : option_table().options()) {
@@ -88,13 +88,13 @@ std::vector<CompletedOption> program_options() {
 }
 
 bool takes_job(const std::string& subcommand) {
-  // wants_job() is about the commands of dtlaunch-jobs(1) alone.
+  // wants_job() knows only the commands of dtlaunch-jobs(1).
   constexpr std::string_view kOthers[] = {"push", "up", "down", "doctor", "kube"};
   return std::find(std::begin(kOthers), std::end(kOthers), subcommand) == std::end(kOthers) &&
          wants_job(subcommand);
 }
 
-// "help" is not in the table of commands: a program of that name would be hidden by it.
+// "help" is not in the table of commands, because it would hide a program with that name.
 CompletedCommand help_command() {
   CompletedCommand command{"help", "show the options of a topic or of a command", {}, {}};
   for (const HelpTopic& topic : help_topics()) command.operand.words.emplace_back(topic.name);
@@ -111,13 +111,13 @@ std::string home_folder() {
   return home == nullptr ? "" : home;
 }
 
-// Of a file that cannot be read, or that a job would refuse, no host is offered.
+// Offers no host of a file that cannot be read, or that a job would refuse.
 std::vector<Host> hosts_of_file(std::string path) {
   if (path.empty()) return {};
-  // The shell hands words over as they are typed.
+  // The shell passes words as they are typed.
   if (path.starts_with("~/")) path.replace(0, 1, home_folder());
   try {
-    // Without the check of owner and mode: nothing is run for a name that is only offered.
+    // Without the check of owner and mode: completion only offers the names and runs nothing.
     return parse_hostfile(read_file(path, kMaxHostfileBytes), path);
   } catch (const Error&) {
     return {};
@@ -139,12 +139,12 @@ Words known_hosts(const std::string& hostfile) {
 
 void add_job(const JobRecord& record, std::set<std::string>& seen, Words& words) {
   if (!seen.insert(record.job_id).second) return;
-  // A command may be long and hold anything; a shell shows one line for each job.
+  // A command may be long and have any text; a shell shows one line for each job.
   const std::string state = record.state.empty() ? "running" : record.state;
   words.emplace_back(record.job_id, printable(fmt::format("{}: {:.60}", state, record.command)));
 }
 
-// Those that run here; with `kept`, those whose output is kept here, too.
+// The jobs that run here; with `kept`, also those whose output is kept here.
 Words known_jobs(bool kept) {
   Words words;
   std::set<std::string> seen;
@@ -153,12 +153,12 @@ Words known_jobs(bool kept) {
   }
   std::error_code failed;
   if (!kept) return words;
-  // Jobs that are over have no record among those that run.
+  // Jobs that are over are not among the records of running jobs.
   for (const auto& folder : std::filesystem::directory_iterator(kept_jobs_folder(), failed)) {
     try {
       const auto record = parse_job_record(read_file(folder.path() / kKeptRecord, 1 << 20));
       if (record) add_job(*record, seen, words);
-    } catch (const Error&) {  // without a record, the folder is not of a job
+    } catch (const Error&) {  // without a record, the folder is not a job's
     }
   }
   return words;
@@ -187,7 +187,7 @@ Completion own_completion() {
     command.options = described(subcommand_options(command.name).options());
     if (command.name == "kube") command.operand = {Fill::kNothing, {"render"}};
     if (takes_job(command.name)) {
-      // There is nothing to kill in a job that is over.
+      // A job that is over has nothing to kill.
       command.operand.fill = command.name == "kill" ? Fill::kRunningJob : Fill::kJob;
     }
     completion.commands.push_back(std::move(command));

@@ -1,5 +1,5 @@
-// The order of ways to a host: the scheduler's step if it takes the host, then this machine itself,
-// then the scheduler's carrier, then ssh.
+// The order of ways to a host: the scheduler's step if it takes the host, then a local start on
+// this machine, then the scheduler's carrier, then ssh.
 #include "launcher/run/job_agents.h"
 
 #include <utility>
@@ -15,8 +15,8 @@
 namespace dtl {
 namespace {
 
-// Whether `dtlaunch up` can keep agents there. Tasks end with the dtlaunch that has started them;
-// and where others wait beside a step, its end is what they wait for.
+// Whether `dtlaunch up` can keep agents there. Tasks end with the dtlaunch that started them, and a
+// dtlaunch that waits beside a step waits for the step's end.
 bool can_be_kept(const StepPlan& plan) {
   return plan.is_one_step() && plan.beside.empty();
 }
@@ -25,11 +25,11 @@ std::shared_ptr<AgentStep> step_of(const StepPlan& plan, const JobSettings& sett
                                    const Surroundings& around, StepNews news = {}) {
   AgentStepOptions options;
   options.nodes = plan.nodes;
-  options.only = plan.is_one_step();  // tasks are not for this host
+  options.only = plan.is_one_step();  // tasks do not run on this host
   options.job = plan.job;
   options.ports = settings.request.network.ports;
-  // Takes DTL_TOKEN out of the environment, so no rank inherits it. Without one the step draws its
-  // own.
+  // Removes DTL_TOKEN from the environment, so no rank inherits it. Without one the step generates
+  // its own.
   options.token = take_job_token().value_or("");
   options.patience = plan.patience;
   options.told_to_end = std::move(news.told_to_end);
@@ -51,9 +51,9 @@ StartOptions start_options(const JobSettings& settings, const Surroundings& arou
                            bool accept_new_host_keys) {
   StartOptions start = start_options(around, accept_new_host_keys);
   start.carrier = settings.carrier;
-  // Found when the scheduler was read; not looked for a second time.
+  // Found when the scheduler was read; not searched again.
   start.trust.pod_keys = settings.pod_keys;
-  // The user's service runs outside of the scheduler's job: agents of it would escape its limits.
+  // The user's service runs outside the scheduler's job: its agents would escape the job's limits.
   start.service = settings.scheduler == nullptr;
   if (!settings.step) return start;
   start.step = step_of(*settings.step, settings, around);

@@ -1,7 +1,7 @@
 #pragma once
-// How the agents of a job, or of a command, come to life: what its options and its scheduler say,
-// as the functions that a session calls. Only here the rooms of ways to start (ssh, carriers,
-// steps, `dtlaunch up`) and the description of a job meet.
+// How the agents of a job, or of a command, start: turns its options and its scheduler into
+// functions for a session. Only this file combines the description of a job with the rooms of ways
+// to start agents (ssh, carriers, steps, `dtlaunch up`).
 
 #include <optional>
 
@@ -12,22 +12,21 @@
 
 namespace dtl {
 
-// Those of this process, with what it may ask: --discover's command, and the scheduler's program.
+// This process's, with functions for --discover's command and a scheduler's program.
 Surroundings asking_surroundings();
 
-// On hosts that are logged in to over ssh, whatever has started dtlaunch.
+// For hosts reached over ssh, whatever has started dtlaunch.
 StartOptions start_options(const Surroundings& around, bool accept_new_host_keys);
-// The same for a job as it was described: by its scheduler's carrier or step where it has one.
+// For a described job: uses its scheduler's carrier or step if it has one.
 StartOptions start_options(const JobSettings& settings, const Surroundings& around,
                            bool accept_new_host_keys);
 
-// The scheduler's job that we are in, where `dtlaunch up` can keep agents in a step of it.
+// The scheduler's job around this process, if `dtlaunch up` can keep agents in a step of it.
 std::optional<SchedulerJob> find_scheduler_job();
 
-// `how` is -launcher. The functions keep a copy of `start` and may be called for many hosts at
-// once.
+// `how`: -launcher. The functions keep a copy of `start` and may run for many hosts at once.
 AgentStarter agent_starter(const StartOptions& start, AgentStart how = {});
-// Finds an agent again that was logged in to (--reconnect).
+// Finds an agent again that was reached by a login (--reconnect).
 AgentFinder agent_finder(const StartOptions& start);
 
 }  // namespace dtl

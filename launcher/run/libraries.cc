@@ -1,5 +1,5 @@
-// Each library's home says its version, at run time where the library can tell. nlohmann-json has
-// no home in base and is headers only, so its macros are all there is.
+// Each library's own room gives its version, at run time if possible. nlohmann-json is header-only
+// and has no room in base, so only its macros give the version.
 #include "launcher/run/libraries.h"
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #pragma once
-// The libraries of others that dtlaunch uses, for --version -v: a security fix of a library does
-// not reach what was linked in before, so whoever runs dtlaunch must be able to see what is inside.
+// The third-party libraries of dtlaunch, for --version -v: a security fix of a library does not
+// reach statically linked copies, so users must be able to see the versions inside.
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-// All signals are blocked in the parent and taken by sigwaitinfo(2): it needs no handlers, and
+// The parent blocks all signals and takes them with sigwaitinfo(2), which needs no handlers and
 // loses no signal between two calls.
 #include "launcher/run/pid_one.h"
 
@@ -12,12 +12,12 @@
 namespace dtl {
 namespace {
 
-// The child's exit status, once it is known; -1: it runs.
+// The child's exit status once it has ended; -1: it runs.
 int reap_all(pid_t child) {
   int result = -1, status = 0;
   for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     if (ended != child) continue;
-    // A container's status has no signal in it, so a killed child is told as shells tell it.
+    // A container's status cannot hold a signal, so a killed child is reported as in shells.
     result = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
   return result;
@@ -29,7 +29,7 @@ int reap_all(pid_t child) {
     const int signal = ::sigwaitinfo(&signals, &info);
     if (signal == SIGCHLD) {
       if (const int status = reap_all(child); status >= 0) ::_exit(status);
-    } else if (signal > 0 && info.si_code != SI_KERNEL) {  // a terminal's ^C reaches the child, too
+    } else if (signal > 0 && info.si_code != SI_KERNEL) {  // a terminal's ^C reaches the child too
       ::kill(child, signal);
     }
   }
@@ -41,14 +41,14 @@ void leave_init_behind() {
   if (::getpid() != 1) return;
   sigset_t signals, before;
   ::sigfillset(&signals);
-  // Faults of its own; and what a terminal does to those who write from the background.
+  // Its own faults, and signals for background processes on a terminal.
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTTIN, SIGTTOU, SIGTSTP}) {
     ::sigdelset(&signals, signal);
   }
   ::sigprocmask(SIG_BLOCK, &signals, &before);
   const pid_t child = ::fork();
   if (child < 0) throw system_error("cannot fork");
-  // The child begins with the mask that this process was started with.
+  // The child gets the mask with which this process was started.
   if (child > 0) be_init(child, signals);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
 }

@@ -1,14 +1,14 @@
 #pragma once
-// leave_init_behind(): dtlaunch as a container's first process, which nothing else in dtlaunch
-// needs to think of.
+// leave_init_behind(): runs dtlaunch as a container's first process, so that no other code has to
+// consider this case.
 
 namespace dtl {
 
-// A container's first process is what its kernel takes for init: signals without a handler do
-// nothing to it, and every orphan is its child to reap. Where this process is that one, it forks,
-// stays behind as such an init and ends with its child's exit status. The child returns from here
-// and is a process like any other. Elsewhere nothing happens. To be called before anything else:
-// there are no threads yet. Throws Error where it cannot fork.
+// The kernel treats a container's first process as init: signals without a handler do not affect
+// it, and it must reap every orphan. If this process is the first one, it forks, stays as such an
+// init and exits with its child's status; the child returns from here as an ordinary process.
+// Otherwise does nothing. Call it before anything else, while there are no threads. Throws Error if
+// it cannot fork.
 void leave_init_behind();
 
 }  // namespace dtl

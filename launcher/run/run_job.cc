@@ -1,5 +1,5 @@
-// run_job() decides what this process is in a scheduler's job: the one that waits for the first
-// node, the first node of several, another node, or the only launcher.
+// run_job() determines this process's role in a scheduler's job: waiting for the first node, the
+// first node of several, another node, or the only launcher.
 #include "launcher/run/run_job.h"
 
 #include <fmt/format.h>
@@ -58,7 +58,7 @@ std::string new_job_id() {
   return to_hex(random_bytes(8, "draw a job id"));
 }
 
-// What --push sends to hosts that lack it.
+// The programs that --push sends to hosts without them.
 std::shared_ptr<const Bundle> bundle_for(const Request& request, const Surroundings& around) {
   const auto runs_trainer = [](const Program& program) {
     return runs_pushed_trainer(program.command);
@@ -69,7 +69,7 @@ std::shared_ptr<const Bundle> bundle_for(const Request& request, const Surroundi
 
 SessionOptions session_options(const CommandLine& line, const JobSettings& settings,
                                const Surroundings& around, StartOptions start) {
-  // Other ways without files (srun, Flux, PBS) refuse --push where their step is planned.
+  // Other ways without file copies (srun, Flux, PBS) refuse --push when their step is planned.
   if (settings.starting.push && !start.carrier.empty()) {
     throw option_error("--push", fmt::format("{} does not copy files to hosts", start.carrier[0]),
                        "dtlaunch in a folder that all hosts see");
@@ -89,15 +89,15 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   if (settings.hosts_patience) {
     start.late = std::make_shared<LateHosts>(
         LateHosts::Options{*settings.hosts_patience, describe_pod_command, remark_on_pod});
-    // Hosts may come at the very end of that, and then still have to start their agents.
+    // Hosts may arrive at the very end of that time, and then still have to start their agents.
     options.job.start_deadline += *settings.hosts_patience;
   }
   options.start_agent = agent_starter(start, settings.starting.how());
-  // Only who logged in once can log in again.
+  // Only agents reached by a login can be found by another login.
   if (settings.starting.how().is_ssh() && !start.step) {
     options.find_agent = agent_finder(start);
   }
-  // Nodes of a step would take a launcher that is stopped by ^Z for a dead one.
+  // Nodes of a step would take a launcher stopped by ^Z for a dead one.
   if (start.step) options.before_stop = [step = start.step] { step->about_to_stop(); };
   options.streams = settings.streams;
   options.typed = settings.typed;
@@ -105,7 +105,7 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   return options;
 }
 
-// Jobs run without a record; who starts one must know that it cannot be found.
+// Jobs run without a record; the user must know that they cannot be found.
 void tell_of_missing_records() {
   const std::string problem = runtime_problem();
   if (!problem.empty()) log_notice("ps, kill and clean do not find this job here: " + problem);
@@ -128,10 +128,10 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
                                const std::string& job_id) {
   RestartOptions restarts;
   restarts.spares = settings.spares;
-  // Both outlive run_epochs(), which alone calls it.
+  // Both outlive run_epochs(), the only caller.
   restarts.fence = [&settings, &start, job_id](std::vector<Host> hosts) {
     if (settings.starting.how().is_fork()) {
-      // -launcher fork: whatever the hosts are called, their agents ran here.
+      // -launcher fork: agents ran here, whatever the hosts' names.
       for (Host& host : hosts) host.name = "localhost";
     }
     return fence_hosts(hosts, runner_by(start), job_id);
@@ -147,7 +147,7 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
     return probe_hosts(hosts, runner_by(start), give_up);
   };
   if (!settings.discover.empty()) {
-    // The command may list hosts that the allocation does not have.
+    // The command may list hosts outside the allocation.
     elastic.questions.discover = [&settings](int give_up) {
       return within_allocation(settings, discover_hosts(settings.discover, give_up));
     };
@@ -155,7 +155,7 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
   return restarts;
 }
 
-// nodes: of a job whose nodes a scheduler has started; nullptr: of no such job.
+// nodes: if a scheduler has started the job's nodes; otherwise nullptr.
 int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
                 const StartNews& listeners, const std::optional<std::string>& kept_folder,
                 GatheredNodes* nodes) {
@@ -163,12 +163,12 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
       first_record(options.job_id, settings.request, !settings.streams.console.label.empty()),
       kept_folder);
   options.hooks = watch.hooks(listeners.started, listeners.said);
-  // What is left of jobs whose processes were all killed is ended by the next job on the machine.
+  // Processes of jobs that were killed are ended by the next job on the machine.
   std::optional<SweepHere> sweep;
   if (!options.dry_run) sweep.emplace(start);
   RestartOptions restarts = restart_options(settings, start, options.job_id);
   if (nodes != nullptr) nodes->answer_for(restarts, start, options.job_id);
-  // First the record, which ps reads, then the events: `watch` and `events` hear the same.
+  // First the record, which ps reads, then the events.
   restarts.restarting = [&](int count, const std::vector<Host>& hosts, const Epoch& ended) {
     watch.restarting(count, hosts, ended);
   };
@@ -176,24 +176,24 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   JobEvents events(options.dry_run ? Reporting{} : settings.request.reporting, options.job_id);
   restarts.tell = [&](const JobEvent& event) { events.tell(event); };
   JobResult result = run_epochs(settings.request, options, restarts);
-  // The session has taken signals until now; without this ^C would end dtlaunch between report and
-  // status.
+  // The session no longer handles signals; without this ^C would end dtlaunch between report and
+  // exit.
   SignalsAfterJob signals;
   Outcome& outcome = *result.last.job.outcome;
   if (nodes != nullptr) outcome.exit_status = GatheredNodes::exit_status(outcome);
   int status = outcome.exit_status;
-  // Its status is not used: the user has not asked for this file.
+  // Its status is ignored: the user has not asked for this file.
   if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, status);
   status = write_report(settings.request.reporting.report, result, status);
   watch.ended(status);
-  signals.leave_with(status);  // hosts may let us wait, and the user's command
+  signals.leave_with(status);  // hosts and the user's command may take long
   events.finish(result, status);
   std::vector<Host> dead = hosts_of_dead_agents(result.last, settings.starting.how());
-  // While dtlaunch was stopped, nodes that came by themselves gave it up and ended what they ran.
+  // While dtlaunch was stopped, nodes that had connected gave it up and ended their processes.
   const bool was_stopped = outcome.cause == Cause::kStoppedSelf;
   if (nodes != nullptr && was_stopped) dead = nodes->still_here(std::move(dead));
   clean_after_job(dead, nodes != nullptr ? nodes->runner(start) : runner_by(start), options.job_id);
-  // Last: clean_after_job() still starts dtagent by the step.
+  // Last, because clean_after_job() still starts dtagent in the step.
   if (start.step) start.step->finish(status);
   return status;
 }
@@ -201,7 +201,7 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
 int run_detached(const JobSettings& settings, const SessionOptions& options,
                  const StartOptions& start) {
   const std::string folder = kept_job_folder(options.job_id);
-  // In the foreground, so that an error has a terminal to go to.
+  // In the foreground, so that errors reach the terminal.
   make_private_folder(folder);
   const auto keep_job = [&](const StartNews& listeners) {
     return run_watched(settings, options, start, listeners, folder, nullptr);
@@ -217,18 +217,18 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   const CommandLine& line = inputs.line;
   const Surroundings around = asking_surroundings();
   JobSettings settings = describe_job(inputs, around);
-  // So that messages suggest what gets a user there: nobody need be able to log in.
+  // So that messages suggest commands that reach the host: a login may not be possible.
   if (nodes != nullptr) nodes->introduce(settings.request.hosts);
   for (const std::string& notice : settings.notices) log_notice(notice);
   for (const std::string& note : settings.notes) {
     if (line.verbosity > 0) log_notice(note);
   }
-  // Hours of computing must not end in a report that has nowhere to go.
+  // Hours of computing must not end with a report that cannot be written.
   if (!settings.request.reporting.report.empty()) check_new_file(settings.request.reporting.report);
   StartOptions start = start_options(settings, around, settings.starting.accept_new_host_keys);
-  // A pipe that a rank reads itself cannot be read again by the next epoch.
+  // The next epoch could not read a pipe again that a rank reads itself.
   const bool input_comes_once = settings.request.max_restarts() == 0;
-  // A detached job gives its standard input up when it goes to the background.
+  // A detached job gives up its standard input when it goes to the background.
   if (settings.streams.stdin_for.mode == InputMode::kOne && !line.detach &&
       can_be_handed_over(STDIN_FILENO, input_comes_once)) {
     start.input = STDIN_FILENO;
@@ -244,7 +244,7 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   return run_watched(settings, options, start, {}, std::nullopt, nodes);
 }
 
-// The first node of a job that a scheduler has started on each of its nodes.
+// The first node of a job that a scheduler has started on each node.
 int run_with_nodes(JobInputs inputs, const NodeRole& role) {
   CommandLine& line = inputs.line;
   GatheredNodes nodes(role);
@@ -252,14 +252,14 @@ int run_with_nodes(JobInputs inputs, const NodeRole& role) {
   try {
     GatheredNodes::Gathered all = nodes.gather();
     role.fill_in(line);
-    // From here on the job is one with hosts that the user has named.
+    // From here on the user seems to have named the job's hosts.
     line.hosts = std::move(all.hosts);
     line.starting.scheduler = nullptr;  // its hosts are named now
     inputs.evidence = {};
     inputs.nodes = NodesThatCame{role.evidence().scheduler, role.are_tasks()};
     status = line.hosts.empty() ? all.status : run_here(inputs, &nodes);
   } catch (const Error& error) {
-    // The other nodes wait for the end, whatever it is.
+    // The other nodes wait for the end, whatever the reason.
     nodes.tell(static_cast<int>(error.status()));
     throw;
   }
