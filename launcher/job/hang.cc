@@ -49,9 +49,8 @@ std::map<std::string, std::vector<int>> by_collective(const Hang& hang) {
   return found;
 }
 
-// Those in a collective wait for whoever is in none, is silent or has ended. If all are in one, a
-// minority that is in another one is odd. Without a majority nobody is: half against half says
-// nothing.
+// Ranks in a collective wait for those in none, silent or ended. If all are in one, a minority in
+// another one is odd. Without a majority no rank is odd: half against half proves nothing.
 void find_odd(Hang& hang) {
   auto places = by_collective(hang);
   for (const auto* missing : {&hang.silent, &hang.stopped, &hang.completed, &places[""]}) {
@@ -129,8 +128,8 @@ void add_group(const HangGroup& group, bool whole_stack, std::vector<CardLine>& 
   if (const StackFrame* frame = where(doing)) lines.push_back({"", "| " + frame_text(*frame)});
 }
 
-// The native functions that ranks were in, or why nobody knows. The odd ones come first; ranks with
-// the same text are one group.
+// The native functions in which ranks were, or why they are unknown. Odd ranks come first; ranks
+// with the same text are one group.
 void add_native(const Hang& hang, const std::vector<RankNow>& ranks, std::vector<CardLine>& lines) {
   std::vector<std::pair<std::string, std::vector<int>>> groups;
   for (const bool odd : {true, false}) {
@@ -170,7 +169,7 @@ Hang judge_hang(const std::vector<RankNow>& ranks, const std::optional<HangFindi
         (stack.text == "stopped" ? hang.stopped : hang.silent).push_back(rank.rank);
         break;
       case StackAnswer::kCannot:
-        // Only a Python can be helped: hang_step() says how it can be asked the next time.
+        // Only Python can be helped: hang_step() says how to ask it the next time.
         if (!stack.text.starts_with("python")) break;
         if (hang.cannot.empty()) hang.cannot_program = printable(stack.text);
         hang.cannot.push_back(rank.rank);
@@ -210,7 +209,7 @@ std::vector<CardLine> hang_lines(const Hang& hang, const std::vector<RankNow>& r
       add_stack(group.doing, lines);  // the line above has said the rest
       continue;
     }
-    // Of one group alone there is nothing more to say than where all of it is.
+    // With a single group, its place is all that is known.
     add_group(group, i == 0 && (is_odd || hang.groups.size() == 1), lines);
   }
   if (hang.groups.size() > kGroups) {

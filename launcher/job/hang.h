@@ -1,7 +1,7 @@
 #pragma once
 // Hang: finds the ranks that are missing from the others' collective when a job's time is up, and
-// words that for the failure card. It works on the stacks that ranks gave when the job was ended;
-// RankWatch finds ranks that hang while it runs. Pure.
+// describes them for the failure card. It uses the stacks that ranks gave when the job was ended;
+// RankWatch finds ranks that hang while the job runs. Pure.
 
 #include <optional>
 #include <string>
@@ -16,42 +16,42 @@ namespace dtl {
 struct RankNow {
   int rank = 0;
   std::string host;
-  std::optional<Stack> stack;  // absent: nobody has asked it
+  std::optional<Stack> stack;  // absent: the rank was not asked
   std::optional<NativeStack> native = {};
   bool completed = false;  // it had exited with status 0 before
 };
 
-// Ranks that did the same thing at the same place of their scripts.
+// Ranks that did the same thing at the same place in their scripts.
 struct HangGroup {
   std::vector<int> ranks;
   RankStack doing;
 };
 
 struct Hang {
-  std::vector<HangGroup> groups;  // of the ranks that told; the odd ones first, then the largest
+  std::vector<HangGroup> groups;  // of ranks with an answer; odd ones first, then the largest
   std::vector<int> completed, silent, stopped;
-  std::vector<int> cannot;     // Python ranks that could not tell their stacks
-  std::string cannot_program;  // of the first of them
-  // Of all of those above: who was not in the collective in which the others waited. Empty: no rank
-  // stands out.
+  std::vector<int> cannot;     // Python ranks that could not report their stacks
+  std::string cannot_program;  // of the first of these
+  // Of all ranks above: those missing from the collective in which the others waited. Empty: no
+  // rank stands out.
   std::vector<int> odd;
-  std::string collective;    // that one
-  std::vector<int> waiting;  // in it
+  std::string collective;    // in which the others waited
+  std::vector<int> waiting;  // the ranks that waited in it
 };
 
-// known: what RankWatch had found, if that ended the job. It has watched for longer, so it decides
-// who is odd.
+// known: RankWatch's finding, if that ended the job. It has watched for longer, so it decides which
+// ranks are odd.
 Hang judge_hang(const std::vector<RankNow>& ranks, const std::optional<HangFinding>& known = {});
 
 struct CardLine {
   std::string label, text;
 };
 
-// What the card says; empty when there is nothing to say of any rank. A line with an empty label
-// continues the one above.
+// The lines for the card; empty if there is nothing to say about any rank. A line with an empty
+// label continues the one above.
 std::vector<CardLine> hang_lines(const Hang& hang, const std::vector<RankNow>& ranks);
 
-// What to do so that the card says more the next time; empty: nothing.
+// What to do so that the card says more next time; empty: nothing.
 std::string hang_step(const Hang& hang);
 
 }  // namespace dtl

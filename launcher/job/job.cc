@@ -1,5 +1,5 @@
-// Only dispatches: which function takes which event. Every event and message is named in a visit,
-// so that a new one does not compile before somebody has decided about it.
+// Only dispatches events to functions. Every event and message has a case in a visit, so a new one
+// does not compile until somebody decides about it.
 #include "launcher/job/job.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ void hear(Turn& turn, const FromAgent& event) {
         lose(turn, event.node, Cause::kAgentFailed, static_cast<int>(Exit::kOs), message.text);
         turn.close(event.node);
       },
-      // Shown, not decided upon; and signs of life.
+      // Shown without a decision; they are signs of life.
       [](const OneOf<Output, Skipped, StdinTaken, StdinClosed, dtl::Notice, Heartbeat,
                      Received> auto&) {},
       [&](const Hello&) { garbage(turn, event.node, "a second greeting"); },

@@ -32,7 +32,7 @@ namespace dtl {
 // The order matters: from kStopping on the job is ending.
 enum class JobState {
   kStarting,   // agents are coming up
-  kPreflight,  // the connect matrix: who reaches whom, and at which address
+  kPreflight,  // the connect matrix: which node reaches which, at which address
   kPlanning,   // the plan is being made (and, in a dry run, printed)
   kRunning,
   kStopping,   // ranks were told to end
@@ -48,7 +48,7 @@ namespace job {
 struct AgentReady {  // its Hello has arrived
   int node = 0;
   bool can_be_found_again = false;  // once its connection is lost
-  bool here = false;                // on this machine, so that one can look whether it runs
+  bool here = false;                // on this machine, so dtlaunch can check whether it runs
 };
 struct AgentFailed {  // it did not come up
   int node = 0;
@@ -79,10 +79,10 @@ struct FromAgent {  // any message after Hello
 };
 struct Placed {  // which nodes have ranks, in order of rank, and how many ranks each
   std::vector<int> nodes;
-  std::vector<std::vector<int>> ranks;   // of nodes[k]
-  std::optional<Examine> question = {};  // for each of the nodes, before the plan
-  // Of each of them, the number under which its machine answers probes. Tasks of one machine are
-  // nodes of their own with one number. Empty: k.
+  std::vector<std::vector<int>> ranks;   // ranks of nodes[k]
+  std::optional<Examine> question = {};  // to each of the nodes, before the plan
+  // For each node, the number under which its machine answers probes. Tasks on one machine are
+  // nodes with the same number. Empty: k.
   std::vector<std::uint32_t> machines = {};
 };
 struct Judged {        // the answers to a round of probes
@@ -101,9 +101,9 @@ struct Continued {};  // after StopSelf, by SIGCONT
 struct ToldToGo {     // a host, while the others stay; or the whole job
   int node = -1;
   std::string told_by;
-  std::optional<JobTime> left = {};  // until then; absent: nobody says
+  std::optional<JobTime> left = {};  // until then; absent: unknown
 };
-struct HostsChanged {};  // hosts are to join or to leave: the ranks end now, and begin again
+struct HostsChanged {};  // hosts must join or leave: the ranks end now, and start again
 struct OutputClosed {};
 struct Tick {};  // time has passed; see next_wakeup
 
@@ -124,13 +124,13 @@ struct JudgeNetwork {};  // all used nodes have said Reached: answer with Judged
 struct MakePlan {};      // answer with Planned or Refused
 struct StartRanks {};    // one Start to each node of the plan
 struct StopSelf {};  // SIGSTOP to dtlaunch, once everything sent has left; answer with Continued
-struct CloseNode {   // its stream is of no more use
+struct CloseNode {   // its stream is no longer needed
   int node = 0;
 };
-struct DetachNode {  // the same, and another one may come; what is sent waits for that
+struct DetachNode {  // the same, but another stream may follow, and messages wait for it
   int node = 0;
 };
-struct LookAtAgent {  // that is here; answer with AgentSeen
+struct LookAtAgent {  // that is on this machine; answer with AgentSeen
   int node = 0;
 };
 struct KillAgent {  // a stopped one
@@ -165,14 +165,14 @@ struct NodeState {
   NodePhase phase = NodePhase::kStarting;
   JobTime last_heard{0};
   std::optional<JobTime> up, finished;  // its Hello came; it said that nothing is left
-  std::optional<JobTime> given_up;      // since then it is told nothing any more
+  std::optional<JobTime> given_up;      // no messages are sent to it since then
   LinkSearch link;                      // when its connection is lost
   bool here = false;                    // on this machine
   bool suspected = false;               // the "slow" notice was given
   bool looked_at = false;               // the one about its process was
   std::optional<Exit> start_failure;    // why it is not there
   bool agent_failed = false;            // its agent died, or had to be given up
-  bool told_to_go = false;              // it will not be there for long
+  bool told_to_go = false;              // it will soon be gone
   std::optional<JobTime> goes;          // then
   bool has_ranks = false;
   std::optional<Listening> listening;
@@ -180,7 +180,7 @@ struct NodeState {
   std::optional<Examined> examined;
 };
 
-// kSpawnFailed: its program could not be started. kLost: nobody can say what became of it.
+// kSpawnFailed: its program could not be started. kLost: its fate is unknown.
 enum class RankPhase { kWaiting, kStarted, kExited, kSpawnFailed, kLost };
 
 // The last three are final.
@@ -230,8 +230,8 @@ struct Job {
   int probe_round = 0;
   std::vector<RankState> ranks;
   std::optional<Outcome> outcome;
-  // The outcome that the job has unless its real cause becomes known until `blame_until`: a rank's
-  // failure that another rank's failure has caused, or may have.
+  // The job's outcome unless its real cause becomes known until `blame_until`: a rank's failure
+  // that another rank's failure has caused, or may have.
   std::optional<Outcome> suspect;
   JobTime blame_until{0};
   std::optional<JobTime> deadline;  // of the current state
@@ -240,9 +240,9 @@ struct Job {
   std::optional<JobTime> next_link;  // when a search for a lost agent goes on
   JobTime last_step{0};
   JobTime stop_began{0};
-  std::optional<JobTime> goes;       // the first host that is to
-  std::optional<JobTime> early_end;  // when to say who has ended while others still run
-  std::optional<JobTime> patience;   // when to say whom a stop is waiting for
+  std::optional<JobTime> goes;       // when the first host must go
+  std::optional<JobTime> early_end;  // when to report ranks that ended while others run
+  std::optional<JobTime> patience;   // when to report ranks that a stop waits for
   bool kill_sent = false;
   bool outlived_leases = false;  // dtlaunch was stopped for longer than agents wait for it
   // dtlaunch was absent for this long, up to `absence_ended`. Agents on its own machine can see
@@ -253,7 +253,7 @@ struct Job {
   SlowHosts slow_hosts;
   SlowLinks slow_links;
   std::optional<HangFinding> hang;  // that ended the job
-  std::vector<int> leavers;         // ranks that left processes behind, not yet told
+  std::vector<int> leavers;         // left processes behind, not reported yet
   std::uint32_t left_processes = 0;
 };
 
@@ -264,7 +264,7 @@ Job make_job(std::size_t nodes, JobOptions options);
 // come as further events. After kDone it does nothing.
 std::vector<job::Effect> step(Job& job, const job::Event& event, JobTime now);
 
-// step() must be called with Tick at this time at the latest. Earlier calls do no harm.
+// Call step() with Tick at this time at the latest. Earlier calls do no harm.
 JobTime next_wakeup(const Job& job);
 
 }  // namespace dtl

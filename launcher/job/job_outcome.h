@@ -1,7 +1,6 @@
 #pragma once
-// Outcome: why a job ended, as a value, and the failure card that tells the user. The first cause
-// decides; what its failure did to the other ranks is one line. The restart logic reads the outcome
-// too. Pure.
+// Outcome: why a job ended, as a value, and the failure card for the user. The first cause decides;
+// its effect on other ranks is one line. The restart logic reads the outcome too. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +15,7 @@ namespace dtl {
 enum class Cause {
   kCompleted,     // every rank exited 0
   kDryRun,        // the plan was printed, nothing was started
-  kCannotStart,   // agents that did not come up, or a plan that cannot be
+  kCannotStart,   // agents did not start, or the plan failed
   kSpawn,         // a rank's program could not be executed
   kRankExit,      // a rank exited with a status other than 0
   kRankSignal,    // a rank was killed by a signal
@@ -27,8 +26,8 @@ enum class Cause {
   kInterrupted,   // SIGINT, SIGTERM or SIGHUP to dtlaunch
   kOutputClosed,  // nobody reads dtlaunch's standard output any more
   kStoppedSelf,   // dtlaunch itself was stopped for longer than agents live without it
-  kHostsChanged,  // hosts are to join or to leave: the ranks are stopped, to go on with others
-  kNotice,        // a host is to go (node), or the job's time is nearly over: told beforehand
+  kHostsChanged,  // hosts must join or leave: the ranks stop, to go on with others
+  kNotice,        // a host must go (node), or the job's time is nearly over: announced
   kUpEnded,       // the process of `dtlaunch up`, through which the nodes were reached, has ended
 };
 
@@ -40,21 +39,20 @@ struct Outcome {
   int signal = 0;        // kRankSignal: the rank's; kInterrupted: ours
   int error_number = 0;  // kSpawn
   std::string stage;     // kSpawn: "exec", "chdir", ...
-  std::string text;      // kNodeLost, kAgentFailed, kHang: what is known; kNotice: who told
+  std::string text;      // kNodeLost, kAgentFailed, kHang: details; kNotice: its source
 };
 
-// One word for reports: "completed", "rank-exit", ... Scripts read it, so that the words must stay.
+// One word for reports: "completed", "rank-exit", ... Scripts read these words: keep them.
 const char* cause_name(Cause cause);
 
-// dtlaunch's exit status for a rank that could not be started: as a shell has it, 127 for a program
-// that is not there and 126 for one that cannot be run; another one if the program is not the
-// cause.
+// dtlaunch's exit status for a rank that could not be started: like a shell, 127 if the program
+// does not exist and 126 if it cannot be run; another one if the program is not the cause.
 int spawn_status(const std::string& stage, int error_number);
 
 // What the card needs beside the outcome. The caller collects it; empty members are left out.
 struct CardFacts {
   std::string host;  // of the failing rank or node
-  Host reached;      // how that is reached, for hints; its name may be missing
+  Host reached;      // how to reach that host, for hints; its name may be missing
   std::uint32_t pid = 0;
   std::string program;  // argv[0] as typed
   std::string working_directory;
@@ -62,30 +60,30 @@ struct CardFacts {
   std::vector<int> stopped;             // other ranks that were ended because of this one
   std::vector<int> failed_too;          // other ranks that failed by themselves later
   std::vector<int> disconnected;        // ... because they had lost their connection to this one
-  std::vector<int> silent;              // other ranks that failed first, without a word
-  bool itself_disconnected = false;     // this one's last words are the same: the cause is unknown
-  std::vector<std::string> traceback;   // what torch's @record kept; stands in for last_lines
-  std::uint32_t oom_kills = 0;          // that the kernel did on its node
-  std::uint64_t peak_bytes = 0, memory_limit = 0;  // of the rank; of its group, 0: none known
-  std::vector<int> lost;                           // ranks of nodes that nobody hears any more
+  std::vector<int> silent;              // other ranks that failed first, without a message
+  bool itself_disconnected = false;     // its own last words are the same: the cause is unknown
+  std::vector<std::string> traceback;   // of torch's @record; replaces last_lines
+  std::uint32_t oom_kills = 0;          // by the kernel on its node
+  std::uint64_t peak_bytes = 0, memory_limit = 0;  // of the rank; of its group, 0: unknown
+  std::vector<int> lost;                           // ranks on lost nodes
   double seconds = 0;                              // since the job began
   std::vector<RankNow> asked;                      // kTimeout, kHang: what the ranks did
   std::optional<HangFinding> hang;                 // kHang: why
 };
 
-// What the standard error of an ended rank says about whose failure it was.
+// Whose failure the standard error of an ended rank describes.
 enum class LastWords {
   kOwn,
   kNone,
-  kOfAnother,  // it lost its connection to another rank, or was told of that one's failure
+  kOfAnother,  // it lost its connection to another rank, or was told of that rank's failure
 };
 
 // Knows "Connection reset by peer" and what communication libraries make of it. last_lines: the
 // oldest first.
 LastWords judge_last_words(const std::vector<std::string>& last_lines);
 
-// The text between dtlaunch's own lines, without a trailing newline. Empty when there is nothing to
-// tell (the job completed). Lines after the first are wrapped at `columns` (at least 40; 0: not
+// The text between dtlaunch's own lines, without a trailing newline. Empty if there is nothing to
+// report (the job completed). Lines after the first are wrapped at `columns` (at least 40; 0: not
 // wrapped). Commands are never wrapped, because users copy them.
 std::string failure_card(const Outcome& outcome, const CardFacts& facts, int columns);
 

@@ -1,5 +1,5 @@
 #pragma once
-// LinkSearch: what a launcher does about the lost connection of an agent that it may find again
+// LinkSearch: how a launcher handles the lost connection of an agent that it may find again
 // (--reconnect): when it tries, which answers count, and when it gives up. One for each node. Pure:
 // searches.cc acts on it.
 
@@ -19,7 +19,7 @@ class LinkSearch {
   bool allowed() const { return patience_.count() > 0; }
   JobTime patience() const { return patience_; }
 
-  void begin(JobTime now);  // the connection is lost; again: does nothing
+  void begin(JobTime now);  // the connection is lost; a second call does nothing
   bool searching() const { return until_.has_value(); }
   void end() { until_.reset(); }
   // Gives up at `until` if that is sooner, because the job is ending.
@@ -29,7 +29,7 @@ class LinkSearch {
 
   struct Try {
     std::uint32_t attempt = 0;  // from 1 up
-    JobTime until{0};           // no offer is made after it, or the agent might live for nothing
+    JobTime until{0};           // no offer after it, or the agent might live for nothing
   };
   // A try that is due now. At most one is under way.
   std::optional<Try> next_try(JobTime now);

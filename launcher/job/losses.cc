@@ -14,8 +14,8 @@
 namespace dtl::job {
 namespace {
 
-// Waits for all agents, also after one has failed: the user hears of all bad hosts at once. The
-// first one in the order of the request decides the outcome.
+// Waits for all agents even after one has failed, so that the user learns of all bad hosts at once.
+// The first failed one in the request's order decides the outcome.
 void check_started(Turn& turn) {
   if (turn.job.state != JobState::kStarting) return;
   const auto& nodes = turn.job.nodes;
@@ -35,9 +35,9 @@ void check_started(Turn& turn) {
   abandon(turn, std::move(outcome));
 }
 
-// It may take longer to learn of a lost agent or node than of a rank's failure: kDead, or what a
-// guard is waited for. The loss then replaces an outcome that looks like its consequence. True when
-// it did.
+// The loss of an agent or node may be noticed later than a rank's failure: after kDead, or after
+// the wait for a guard. The loss then replaces an outcome that looks like its consequence; returns
+// true.
 bool blame(Turn& turn, const Outcome& loss) {
   if (turn.job.state != JobState::kStopping) return false;
   if (!turn.job.outcome || turn.job.outcome->cause != Cause::kRankExit) return false;
@@ -94,8 +94,7 @@ void lose(Turn& turn, int node, Cause cause, int exit_status, const std::string&
     fail_start(turn, node, static_cast<Exit>(exit_status));
     return;
   }
-  // The agent has ended itself while dtlaunch was absent: not the agent but the absence is the
-  // cause.
+  // The agent ended itself while dtlaunch was absent: the absence is the cause, not the agent.
   const bool had_left =
       state.here && turn.job.long_absence && turn.now < turn.job.absence_ended + kSuspect;
   if (had_left) turn.job.outlived_leases = true;
@@ -121,7 +120,7 @@ void lose(Turn& turn, int node, Cause cause, int exit_status, const std::string&
   } else if (!expected) {
     abandon(turn, std::move(outcome));
   }
-  // The lost ranks may have been the last ones that ran.
+  // The lost ranks may have been the last running ones.
   check_ranks(turn);
   check_agents(turn);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// How nodes come, fail and go: an agent that is ready, one that does not come up, one that is lost,
-// and what that does to the ranks on its node. What happens to the job then is in machine.h.
+// How nodes start, fail and end: an agent that is ready, one that does not start, one that is lost,
+// and the effect on the ranks on its node. machine.h decides the effect on the job.
 
 #include "launcher/job/turn.h"
 
@@ -10,8 +10,8 @@ namespace dtl::job {
 void agent_ready(Turn& turn, const AgentReady& event);
 void agent_failed(Turn& turn, const AgentFailed& event);
 void agent_lost(Turn& turn, const AgentLost& event);
-// Nodes that do not come up, are lost, or send what no agent sends. The ranks on such a node are
-// lost too: what they do there cannot be known any more.
+// Nodes that do not start, are lost, or break the protocol. The ranks on such a node are lost too:
+// their state is unknown.
 void fail_start(Turn& turn, int node, Exit status);
 void lose(Turn& turn, int node, Cause cause, int exit_status, const std::string& text);
 void garbage(Turn& turn, int node, const std::string& what);

@@ -1,5 +1,5 @@
-// Deadlines of states are set here, on entry, and always relative to what the other side may take
-// by its own limits. kAnswerMargin is for the way.
+// Deadlines of states are set here, on entry, from the limits of the other side. kAnswerMargin is
+// for the transit.
 #include "launcher/job/machine.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Row {
   JobState to;
 };
 
-// The whole machine. What is not listed does not move the job: kStopping has no kAbandon, so that a
+// The whole machine. Combinations that are not listed do nothing: kStopping has no kAbandon, so a
 // second reason to end changes nothing.
 constexpr Row kTable[] = {
     {JobState::kStarting, Move::kAllUp, JobState::kPreflight},
@@ -37,8 +37,7 @@ constexpr Row kTable[] = {
     {JobState::kFinishing, Move::kDeadline, JobState::kDone},
 };
 
-// What a rank's failure may follow from. A suspect is not needed any more when one of these is
-// known.
+// Causes that may lead to a rank's failure. Once one is known, a suspect is not needed.
 bool explains_failures(Cause cause) {
   constexpr Cause kCauses[] = {Cause::kSpawn,      Cause::kRankExit,    Cause::kRankSignal,
                                Cause::kNodeLost,   Cause::kAgentFailed, Cause::kUpEnded,
@@ -56,12 +55,12 @@ void enter_stopping(Turn& turn) {
   if (ask) stop.ask_ms = static_cast<std::uint32_t>(JobTime(kAskRanks).count());
   const JobTime asked = turn.now + JobTime(stop.ask_ms) + JobTime(hangs ? kAskNative : 0s);
   turn.job.patience = asked + kHeartbeat;
-  // As long as an agent may take to ask, end and kill its ranks, and to say so.
+  // As long as an agent may take to ask, end and kill its ranks, and to report that.
   turn.job.deadline = asked + stop_grace(turn) + kReapDeadline + kAnswerMargin;
-  // A host that is found later than its ranks may live is of no use to this job.
+  // A host that is found after its ranks' time is useless to this job.
   hurry_searches(turn, asked + stop_grace(turn) + kAnswerMargin);
   if (hangs) {
-    // A debugger needs seconds for a stack, so that it is only used when the job hangs.
+    // A debugger needs seconds for a stack, so it is used only if the job hangs.
     turn.send_to_all(WatchRanks{0, static_cast<std::uint32_t>(JobTime(kAskNative).count())});
   }
   stop.signal = SIGTERM;
@@ -126,7 +125,7 @@ void transition(Turn& turn, Move move) {
   }
 }
 
-// A failure that has already happened comes before what a user, a clock or a scheduler wants.
+// A failure that has already happened precedes a stop by the user, the clock or a scheduler.
 void abandon(Turn& turn, Outcome outcome) {
   if (turn.job.suspect && !explains_failures(outcome.cause)) outcome = *turn.job.suspect;
   if (!turn.job.outcome) turn.job.outcome = std::move(outcome);
@@ -148,7 +147,7 @@ JobTime stop_grace(Turn& turn) {
 void hurry_stop(Turn& turn) {
   if (turn.job.state != JobState::kStopping || !turn.job.goes || turn.job.kill_sent) return;
   Stop stop;
-  stop.signal = 0;  // a second SIGTERM would end who is writing a checkpoint
+  stop.signal = 0;  // a second SIGTERM would kill a rank that writes a checkpoint
   const JobTime left = std::max(turn.job.stop_began + stop_grace(turn) - turn.now, JobTime{0});
   stop.grace_ms = static_cast<std::uint32_t>(left.count());
   turn.send_to_all(stop);

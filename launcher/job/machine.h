@@ -7,7 +7,7 @@
 
 namespace dtl::job {
 
-// What may move a job. kDeadline: whoever it waits for has not answered in time.
+// Events that may move a job. kDeadline: an awaited answer did not come in time.
 enum class Move { kAllUp, kAbandon, kProbed, kPlanned, kRanksGone, kAgentsGone, kDeadline };
 
 // Moves as the table says. A move that the table does not have for this state does nothing, so that

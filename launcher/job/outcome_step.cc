@@ -1,4 +1,4 @@
-// Every command runs on the host in question, by whatever brings a user there (command_on), and is
+// Every command runs on the host in question, in the way that reaches it (command_on), and is
 // quoted for its shell.
 #include "launcher/job/outcome_step.h"
 
@@ -27,7 +27,7 @@ std::string over_there(const CardFacts& facts, const std::string& command) {
   return command_on(there(facts), command);
 }
 
-// The program as a shell there finds it: below the rank's own directory, or on the PATH.
+// The program as a shell there finds it: relative to the rank's own directory, or on the PATH.
 std::string program_path(const CardFacts& facts) {
   const bool relative = !facts.program.starts_with('/') && !facts.working_directory.empty();
   // Quoted, since a folder of the PATH may have blanks.
@@ -49,13 +49,12 @@ std::string look_at_program(const Outcome& outcome, const CardFacts& facts) {
   }
   // It may lack the execute bit or the first line that names Python.
   if (facts.program.ends_with(".py")) return "python3 " + one_shell_word(facts.program);
-  // namei shows the permissions of each folder on the way, so that the one that is shut can be
-  // seen.
+  // namei shows the permissions of each folder on the path, including the one that denies access.
   if (!on_path) return over_there(facts, "namei -l " + program_path(facts));
   if (outcome.error_number == ENOENT) {
     return over_there(facts, "command -v " + one_shell_word(facts.program));
   }
-  // The shell passes over files that cannot be executed; find shows them with their permissions.
+  // The shell ignores files that are not executable; find shows them with their permissions.
   return over_there(facts, "find $(echo $PATH | tr : ' ') -maxdepth 1 -name " +
                                one_shell_word(facts.program) + " -ls");
 }
@@ -89,7 +88,7 @@ std::string signal_step(const Outcome& outcome, const CardFacts& facts) {
   constexpr int kLeaveCores[] = {SIGQUIT, SIGILL, SIGABRT, SIGFPE,
                                  SIGSEGV, SIGBUS, SIGSYS,  SIGTRAP};
   if (outcome.signal == SIGKILL) return kills_command(there(facts));
-  // The kernel sends these two for limits of the user, which the shell shows.
+  // The kernel sends these two when a limit is exceeded; ulimit shows it.
   if (outcome.signal == SIGXCPU) return over_there(facts, "ulimit -t");
   if (outcome.signal == SIGXFSZ) return over_there(facts, "ulimit -f");
   if (outcome.signal == SIGABRT && meets_the_end_of_python(facts.last_lines)) {

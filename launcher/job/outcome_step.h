@@ -1,6 +1,6 @@
 #pragma once
-// The "try" line of the failure card: what to do about an outcome. job_outcome.h
-// says what has happened. Pure.
+// The "try" line of the failure card: what to do about an outcome. job_outcome.h describes the
+// outcome. Pure.
 
 #include <string>
 #include <string_view>

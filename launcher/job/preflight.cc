@@ -72,7 +72,7 @@ void network_judged(Turn& turn, const Judged& event) {
     return;
   }
   for (const int node : turn.job.used) turn.send(node, StopListening{});
-  transition(turn, Move::kProbed);  // without a network the plan is refused, and that says why
+  transition(turn, Move::kProbed);  // without a network the plan fails with the reason
 }
 
 void hear_listening(Turn& turn, int node, const Listening& message) {

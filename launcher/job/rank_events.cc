@@ -13,9 +13,9 @@
 namespace dtl::job {
 namespace {
 
-// A failure may be reported later than its consequence: other ranks see a broken connection at
-// once, while the node of the rank that broke it reports later. And if all ranks were told to end
-// now, the one that failed first might end before it has said why.
+// A failure may be reported after its consequence: other ranks see a broken connection at once,
+// while the failed rank's node reports later. And if all ranks were told to end now, the one that
+// failed first might end before it has said why.
 void note_failure(Turn& turn, const RankState& rank, const Outcome& failure) {
   if (!rank.consequence && !rank.silent) return abandon(turn, failure);
   const auto& suspect = turn.job.suspect;
@@ -87,10 +87,10 @@ void hear_exited(Turn& turn, int node, const Exited& message, LastWords words) {
     const bool told = message.code == static_cast<std::uint32_t>(Exit::kPeerFailed);
     const bool wordless = words == LastWords::kNone && rank->evidence.error_file.empty();
     rank->consequence = words == LastWords::kOfAnother || (wordless && told);
-    // A failure without a word may come of another one that has not been reported yet.
+    // A failure without a message may follow from another one that is not reported yet.
     rank->silent = wordless && !told;
   }
-  // Ranks that we end leave what we end; only others are worth a line.
+  // What ranks leave behind when we end them is ended too; only others need a line.
   if (message.left_behind > 0 && !turn.ending()) {
     turn.job.leavers.push_back(static_cast<int>(message.rank));
     turn.job.left_processes += message.left_behind;
@@ -102,13 +102,13 @@ void hear_exited(Turn& turn, int node, const Exited& message, LastWords words) {
   outcome.cause = rank->signal != 0 ? Cause::kRankSignal : Cause::kRankExit;
   outcome.exit_status = rank->signal != 0 ? 128 + rank->signal : rank->code;
   const bool failed = outcome.exit_status != 0;
-  // Each orderly end starts the wait anew: the line is about ranks that outlive the last one.
+  // Each orderly end restarts the wait: the line is about ranks that outlive the last one.
   if (!failed && turn.job.state == JobState::kRunning) turn.job.early_end = turn.now + kEarlyEnd;
   rank_ended(turn, *rank, RankPhase::kExited, outcome, failed);
 }
 
-// Often enough to tell the shortest wait that counts from a shorter one. Not more often, since each
-// report is a message of every node.
+// Often enough to measure the shortest wait that counts, and not more often, because each report is
+// a message from every node.
 void begin_watch(Turn& turn) {
   const auto& [notice, timeout] =
       std::pair(turn.job.options.ending.hang_notice, turn.job.options.ending.hang_timeout);

@@ -1,6 +1,6 @@
 #pragma once
-// What the job makes of what ranks do: they start, fail and end; and while they run, which of them
-// is odd. Whose failure is the cause is decided here.
+// How the job handles what ranks do: they start, fail and end, and while they run, some may be odd.
+// Decides which failure is the cause.
 
 #include "launcher/job/turn.h"
 

@@ -1,5 +1,5 @@
-// faulthandler writes from a signal handler, so that it works in a rank that hangs in C. It prints
-// files, lines and functions, and nothing else.
+// faulthandler writes from a signal handler, so it works in a rank that hangs in C. It prints only
+// files, lines and functions.
 #include "launcher/job/rank_stack.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ constexpr std::string_view kSince = ", since ";
 using Frames = std::vector<StackFrame>;
 
 struct Thread {
-  bool current = false;  // the one that took the signal
+  bool current = false;  // the thread that took the signal
   Frames frames;
 };
 
@@ -28,7 +28,7 @@ std::optional<StackFrame> parse_frame(std::string_view line) {
   constexpr std::string_view kFile = "  File \"", kLine = "\", line ", kIn = " in ";
   if (!line.starts_with(kFile)) return std::nullopt;
   line.remove_prefix(kFile.size());
-  // From the right: a path may contain these words itself.
+  // From the right, because a path may contain these words.
   const std::size_t quote = line.rfind(kLine);
   if (quote == std::string_view::npos) return std::nullopt;
   const std::string_view rest = line.substr(quote + kLine.size());
@@ -59,8 +59,7 @@ bool is_in(const StackFrame& frame, std::string_view end) {
 }
 
 // "all_reduce of 4.0 MiB of float32, since 10:13:02": dtring's name for a frame that has waited for
-// a while. The name of a function is all that faulthandler prints, so that dtring puts the note
-// there.
+// a while. faulthandler prints no more than function names, so dtring puts the note there.
 bool names_collective(const StackFrame& frame) {
   return is_in(frame, "/dtring/_stacks.py") && frame.function.find(kSince) != std::string::npos;
 }
@@ -75,8 +74,8 @@ bool take_note(const Frames& frames, RankStack& stack) {
   return true;
 }
 
-// The function of torch.distributed that the user has called, with any backend. Names that begin
-// with _ are its own steps.
+// The function of torch.distributed that the user called, with any backend. Names that begin with _
+// are internal.
 void take_torchs_name(const Frames& frames, RankStack& stack) {
   for (const StackFrame& frame : frames) {
     if (!is_in(frame, "/torch/distributed/distributed_c10d.py")) continue;

@@ -59,7 +59,7 @@ void RankWatch::report(const RankReport& report, JobTime now) {
   // A rank may have several communicators with the same id: their order tells them apart.
   std::map<std::uint64_t, int> seen;
   for (const CommState& state : report.comms) {
-    // What a page of shared memory says comes from a process of the user's, and is not trusted.
+    // A user's process writes this shared memory, so its values are not trusted.
     if (state.rank >= state.world) continue;
     const Key key{state.id, seen[state.id]++};
     comms_[key].members[state.rank] = {number, state};
@@ -103,8 +103,8 @@ void RankWatch::look(JobTime now) {
   }
 }
 
-// Until when all of these have been heard of. A wait counts no longer than that: a rank whose agent
-// is silent may have moved on.
+// The time until which all these ranks have been heard. A wait counts only until then: a rank whose
+// agent is silent may have moved on.
 JobTime RankWatch::all_heard(const std::vector<int>& ranks, JobTime now) const {
   JobTime until = now;
   for (const int rank : ranks) {
@@ -114,12 +114,12 @@ JobTime RankWatch::all_heard(const std::vector<int>& ranks, JobTime now) const {
   return until;
 }
 
-// The lowest number begun decides: `behind` are those that have begun no later collective. If
+// The lowest number begun decides: `behind` are the ranks that have begun no later collective. If
 // nobody waits for them, all are in the same one (`stuck`), and only data can be missing. It does
 // not hang while its bytes move: a large collective may take minutes. A rank that is further ahead
 // is in a later collective, whose name would be wrong for this wait. A stopped rank explains more
-// than one that is behind, and waits for nobody. If a member has gone, a wait did not end by going
-// on.
+// than one that is behind, and waits for nobody. If a member has gone, the wait did not end by
+// progress.
 void RankWatch::look_at(Comm& comm, JobTime now) {
   std::uint64_t last = UINT64_MAX, fingerprint = 0;
   std::uint32_t world = 0;
@@ -152,7 +152,7 @@ void RankWatch::look_at(Comm& comm, JobTime now) {
   }
   const bool stuck = wait.finding.waiting.empty();
   if (stuck) wait.finding.waiting = std::move(busy);
-  // Who has no such communicator, or no report, may be the one; nothing is said of the others then.
+  // A rank without this communicator or a report may be the cause, so nothing is said about others.
   const bool known = comm.members.size() == world && world > 1;
   const bool goes_on = known && !wait.finding.waiting.empty() && !(stuck && moved);
   wait.collective = last + (stuck ? 0 : 1);
@@ -236,7 +236,7 @@ std::vector<HangFinding> RankWatch::untold(JobTime after) {
     if (!comm.wait || comm.wait->told || comm.wait->finding.lasted < after) continue;
     comm.wait->told = true;
     const HangFinding& finding = comm.wait->finding;
-    // One rank may keep many communicators waiting.
+    // One rank may block many communicators.
     const auto alike = [&](const HangFinding& other) {
       return other.odd == finding.odd && !other.odd.empty();
     };
@@ -257,7 +257,7 @@ std::optional<HangFinding> RankWatch::hang(JobTime after, std::size_t running) c
   // why the others wait.
   bool all_idle = running > 0 && ranks_.size() == running;
   for (const auto& [number, rank] : ranks_) {
-    // Until its last report: what it has done since is not known.
+    // Until its last report: what it did since is unknown.
     const JobTime lasted = rank.heard - rank.since;
     all_idle = all_idle && rank.activity == Activity::kSleeps && lasted >= after;
     if (rank.activity != Activity::kStopped || lasted < after) continue;

@@ -4,9 +4,9 @@
 // time comes from outside.
 //
 // A rank is odd if it has not entered the collective in which others wait, or if it is stopped
-// while a collective does not move. What is not known does not count against any rank. Ranks
-// without libdtring tell only whether they compute, sleep or are stopped. Time in which an agent
-// reported nothing does not count as waiting.
+// while a collective does not move. Unknown facts do not count against any rank. Ranks without
+// libdtring report only whether they compute, sleep or are stopped. Time in which an agent reported
+// nothing does not count as waiting.
 
 #include <cstdint>
 #include <map>
@@ -25,7 +25,7 @@ std::string ranks_text(const std::vector<int>& ranks);
 
 // What is known about a wait while it lasts.
 struct HangFinding {
-  std::vector<int> odd;      // who keeps the others waiting; empty: it cannot be told
+  std::vector<int> odd;      // who keeps the others waiting; empty: unknown
   std::vector<int> waiting;  // for them
   std::string collective;    // in which; empty: none is known
   JobTime lasted{0};
@@ -52,7 +52,7 @@ class RankWatch {
   struct Rank {
     std::uint32_t pid = 0;
     Activity activity = Activity::kSleeps;
-    JobTime since{0};  // it does so
+    JobTime since{0};  // since when it has done so
     JobTime heard{0};
     std::vector<std::pair<Key, std::uint32_t>> places;  // its communicators, and its rank in each
   };
@@ -76,7 +76,7 @@ class RankWatch {
   JobTime all_heard(const std::vector<int>& ranks, JobTime now) const;
   void look_at(Comm& comm, JobTime now);
   void describe(Wait& wait, bool moves_nothing) const;
-  // What odd ranks do, in words; empty: not known.
+  // What odd ranks do, in words; empty: unknown.
   std::string doing(const std::vector<int>& odd, bool by_name) const;
   bool all_swap(const std::vector<int>& odd) const;
 

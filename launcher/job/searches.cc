@@ -1,5 +1,5 @@
-// While a search lasts the node stays kReady: what is sent to it waits in its Connection, and its
-// ranks run on.
+// During a search the node stays kReady: messages to it wait in its Connection, and its ranks keep
+// running.
 #include "launcher/job/searches.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ void give_up_search(Turn& turn, int node) {
   std::string text = fmt::format("connection lost, and not found again within {}",
                                  seconds_text(link.lasted(turn.now)));
   if (!link.last_problem().empty()) text += ": " + link.last_problem();
-  // The job does not wait for this host any longer, so the user hears what happens there.
+  // The job no longer waits for this host, so tell the user what happens there.
   if (turn.ending()) {
     text += fmt::format("; what runs there ends by itself within {}",
                         seconds_text(JobTime(kLease) + link.patience() + JobTime(kKillGrace)));
@@ -27,14 +27,14 @@ void give_up_search(Turn& turn, int node) {
 
 }  // namespace
 
-// Only while the ranks run. A job that is starting or ending has less to lose than a search takes.
+// Only while the ranks run: a job that is starting or ending would lose less than a search takes.
 bool search_for(Turn& turn, int node) {
   NodeState& state = turn.node(node);
   if (state.link.searching()) return true;
   if (!state.link.allowed() || state.phase != NodePhase::kReady) return false;
   if (turn.job.state != JobState::kRunning) return false;
   state.link.begin(turn.now);
-  // The Connection stays, and keeps what is sent meanwhile.
+  // The Connection stays, and keeps messages meanwhile.
   turn.effects.push_back(DetachNode{node});
   turn.notice(node, fmt::format("connection lost, looking for it for up to {}",
                                 seconds_text(state.link.patience())));
@@ -48,7 +48,7 @@ void link_tried(Turn& turn, const LinkTried& event) {
     case LinkSearch::Verdict::kGoOn:
       break;
     case LinkSearch::Verdict::kFound:
-      // Its silence was the network's.
+      // The network caused its silence.
       state.last_heard = turn.now;
       state.suspected = false;
       turn.notice(event.node,

@@ -1,5 +1,5 @@
-// No machine compares its clock with another's here: all times are the launcher's, since the last
-// message that it has heard.
+// Clocks of machines are never compared: all times are the launcher's, since the last message that
+// it received.
 #include "launcher/job/silence.h"
 
 #include <fmt/format.h>
@@ -60,12 +60,12 @@ void watch_silence(Turn& turn) {
     // Nodes that are ending have the deadline of the state.
     if (state.phase != NodePhase::kReady || state.link.searching()) continue;
     const JobTime silent = turn.now - state.last_heard;
-    // With --reconnect silence is a lost connection and not a lost host.
+    // With --reconnect silence means a lost connection, not a lost host.
     if (silent >= kDead && search_for(turn, node)) continue;
-    // An agent here is a process that can be looked at; there is no need to guess.
+    // An agent on this machine is a process that can be checked, so nobody has to guess.
     if (silent >= kDead && state.here) {
       turn.effects.push_back(LookAtAgent{node});
-      // Looked at again each second: it may run, stop or vanish.
+      // Checked again each second: it may run, stop or vanish.
       next = std::min(next, turn.now + kHeartbeat);
       continue;
     }
@@ -85,7 +85,7 @@ void watch_silence(Turn& turn) {
   turn.job.next_silence = next;
 }
 
-// An agent on this machine that only had no CPU time is not lost.
+// An agent on this machine that merely had no CPU time is not lost.
 void agent_seen(Turn& turn, const AgentSeen& event) {
   NodeState& state = turn.node(event.node);
   const JobTime silent = turn.now - state.last_heard;
@@ -115,8 +115,8 @@ void agent_seen(Turn& turn, const AgentSeen& event) {
                         event.process, seconds_text(silent)));
 }
 
-// A launcher that was stopped, by a signal or with its machine, has heard nobody. That is not the
-// nodes' fault.
+// A launcher that was stopped, by a signal or with its machine, has received nothing. That is not
+// the nodes' fault.
 void excuse_own_absence(Turn& turn) {
   const JobTime absent = turn.now - turn.job.last_step;
   // A shorter absence cannot make a node look lost.
@@ -151,7 +151,7 @@ void continued(Turn& turn) {
     node.link.excuse(absent);
   }
   plan_searches(turn);
-  // Only while the ranks ran was the pause announced (stops.cc), which suspends the leases.
+  // The pause, which suspends the leases, was announced only while the ranks ran (stops.cc).
   if (turn.job.state != JobState::kRunning) {
     outlive_leases(turn, absent);
     if (turn.job.outlived_leases && !turn.ending()) return end_as_outlived(turn, absent);

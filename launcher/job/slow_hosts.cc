@@ -1,4 +1,4 @@
-// Shares of time are compared and not times: agents only sample, and no rank has to measure
+// Compares shares of time, not times: agents only take samples, and no rank has to measure
 // anything.
 #include "launcher/job/slow_hosts.h"
 
@@ -12,9 +12,9 @@
 namespace dtl {
 namespace {
 
-// With so many looks a share is known to 3 %, so that the differences below are no chance.
+// This many looks measure a share to 3 %, so the differences below are not chance.
 constexpr std::uint64_t kWindowLooks = kSlowWindow / kLookAtRanks;
-constexpr std::uint64_t kLeastSteps = 10;  // collectives in a window: fewer are no steps
+constexpr std::uint64_t kLeastSteps = 10;  // collectives in a window: fewer are not steps
 constexpr double kLeastDifference = 0.15;  // of the shares of time in collectives
 constexpr double kLeastRatio = 1.25;       // of the times to compute
 
@@ -40,7 +40,7 @@ void SlowHosts::report(const RankReport& report, int node) {
     }
     member.node = node;
     member.looks += state.looks;
-    // More would be a share above 1.
+    // More would give a share above 1.
     member.waits += std::min(state.waits, state.looks);
     member.last = state.completed;
   }
@@ -62,7 +62,7 @@ std::optional<SlowHost> SlowHosts::look() {
   std::optional<SlowHost> found;
   for (auto& [id, comm] : comms_) {
     const auto ready = [](const auto& member) { return member.second.looks >= kWindowLooks; };
-    // A rank that is missing may be the one that all wait for, and then the shares mean nothing.
+    // A missing rank may be the one that all wait for; then the shares mean nothing.
     if (comm.members.size() != comm.world ||
         !std::all_of(comm.members.begin(), comm.members.end(), ready)) {
       continue;
@@ -97,7 +97,7 @@ std::optional<SlowHost> SlowHosts::judge(Comm& comm) {
     const double share = median(of_node);
     if (share < least) std::tie(slowest, least) = std::pair(node, share);
   }
-  // Without the slow host itself, which among two hosts would be half of the median.
+  // Without the slow host, which of two hosts would be half of the median.
   std::vector<double> others;
   for (const auto& [node, of_node] : shares) {
     if (node != slowest) others.push_back(median(of_node));

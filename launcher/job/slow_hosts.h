@@ -1,9 +1,9 @@
 #pragma once
-// SlowHosts: a host that keeps the others waiting step after step, from how often each rank was
-// seen inside a collective (RankStates). All ranks make the same steps. The last one to arrive in a
-// collective is in it for the shortest time. So if the ranks of one host are seen in collectives
-// much less often than others, that host takes longer to compute. Said once for each host, when it
-// was so in two windows one after the other. Pure.
+// SlowHosts: finds a host that keeps the others waiting step after step, from how often each rank
+// was seen inside a collective (RankStates). All ranks make the same steps, and the last one to
+// arrive in a collective spends the least time in it. So if the ranks of one host are seen in
+// collectives much less often than others, that host takes longer to compute. Reported once for
+// each host, after two such windows in a row. Pure.
 
 #include <cstdint>
 #include <map>
@@ -27,7 +27,7 @@ class SlowHosts {
   void report(const RankReport& report, int node);
   // The rank has ended: its communicators are not complete any more, and are not judged.
   void forget(int rank);
-  // The host that is to be named now. Call it after reports.
+  // The host to report now. Call it after reports.
   std::optional<SlowHost> look();
 
  private:

@@ -1,5 +1,5 @@
-// A rate is bytes divided by the time in which they were on their way, which the kernel counts as
-// busy time of the sender.
+// A rate is bytes divided by the time in which they were in transit, which the kernel counts as the
+// sender's busy time.
 #include "launcher/job/slow_links.h"
 
 #include <fmt/format.h>
@@ -12,11 +12,10 @@
 namespace dtl {
 namespace {
 
-constexpr std::uint64_t kBytesOfARate = 1
-                                        << 20;  // in a window: of fewer the rate is a round trip's
-constexpr double kSlowerBy = 3;  // others' rate to this one's: more than a busy host's chance
+constexpr std::uint64_t kBytesOfARate = 1 << 20;  // per window: with fewer it measures round trips
+constexpr double kSlowerBy = 3;  // others' rate to this one's: more than a busy host causes
 constexpr double kShareThatMatters =
-    0.3;  // of the time that bytes were on their way: else it costs little
+    0.3;  // of the time that bytes were in transit; below, it costs little
 
 struct Rate {
   int from = 0, to = 0;
@@ -111,7 +110,7 @@ std::optional<SlowLink> SlowLinks::judge(JobTime lasted) const {
     rates.push_back({ends.first, ends.second, static_cast<double>(wire.bytes) / busy,
                      busy / 1000 / static_cast<double>(lasted.count()), wire.peer});
   }
-  // One link alone is neither fast nor slow.
+  // A single link cannot be compared.
   if (rates.size() < 2) return std::nullopt;
   std::vector<Rate> costly;
   std::copy_if(rates.begin(), rates.end(), std::back_inserter(costly),
@@ -123,12 +122,12 @@ std::optional<SlowLink> SlowLinks::judge(JobTime lasted) const {
   for (const int node : {first.from, first.to}) {
     const std::optional<double> usual = usual_without(rates, node);
     if (!usual || !is_slow(first, *usual)) continue;
-    // Acknowledgements take the way back too: the host's own sending says more.
+    // Acknowledgements use the way back too, so the host's own sending says more.
     const auto own = std::find_if(costly.begin(), costly.end(),
                                   [&](const Rate& rate) { return rate.from == node; });
     return told_of(own != costly.end() && is_slow(*own, *usual) ? *own : first, node, *usual);
   }
-  // Two hosts, or several slow ones: beside the faster half of all links.
+  // Two hosts, or several slow ones: compare with the faster half of all links.
   std::nth_element(rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2),
                    rates.end(), is_slower);
   const double usual = rates[rates.size() / 2].bytes_per_us;

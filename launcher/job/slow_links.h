@@ -1,9 +1,9 @@
 #pragma once
-// SlowLinks: a link between two hosts over which bytes travel much slower than over the others. It
-// uses what kernels count for the ranks' TCP connections (RankStates). In a collective every rank
-// moves as many bytes as the slowest link lets through, so that bytes alone do not tell. The time
-// in which a sender's bytes were on their way does: it is short where the network is not the
-// reason. Said once for each host, when it was so in two windows one after the other. Pure.
+// SlowLinks: finds a link between two hosts that is much slower than the others, from the kernel's
+// counters for the ranks' TCP connections (RankStates). In a collective every rank moves as many
+// bytes as the slowest link lets through, so bytes alone do not tell. The time in which a sender's
+// bytes were in transit does: it is short unless the network is the reason. Reported once for each
+// host, after two such windows in a row. Pure.
 
 #include <cstdint>
 #include <map>
@@ -18,7 +18,7 @@
 namespace dtl {
 
 struct SlowLink {
-  int node = 0;      // named: the one that all slow links have in common, or who sends
+  int node = 0;      // to report: the host that all slow links share, or the sender
   std::string text;  // "slow network: 11.9 MB/s to 10.0.0.3, between other hosts 1.1 GB/s ..."
 };
 
@@ -28,7 +28,7 @@ class SlowLinks {
   void begin(JobTime window, JobTime now);
   void report(int from, int to, const WireState& wire);
   void excuse(JobTime now);  // nothing could move until now: a new window begins
-  // The host that is to be named now. Judges at most once per window.
+  // The host to report now. Judges at most once per window.
   std::optional<SlowLink> look(JobTime now);
 
  private:
@@ -40,7 +40,7 @@ class SlowLinks {
   std::optional<SlowLink> judge(JobTime lasted) const;
 
   JobTime window_{0}, began_{0};
-  std::map<std::pair<int, int>, Wire> wires_;  // by who sends and who receives
+  std::map<std::pair<int, int>, Wire> wires_;  // by sender and receiver
   // Of the last window; -1: none.
   int suspect_ = -1;
   std::map<int, bool> named_;

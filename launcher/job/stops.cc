@@ -1,5 +1,5 @@
-// A signal means more each time: the first asks the ranks to end, the second kills them, the third
-// gives up waiting.
+// Each further signal does more: the first asks the ranks to end, the second kills them, the third
+// stops waiting.
 #include "launcher/job/stops.h"
 
 #include <fmt/format.h>
@@ -16,8 +16,8 @@
 namespace dtl::job {
 namespace {
 
-// ^Z suspends the leases of agents whose ranks run. While the job ends nothing of it is stopped,
-// which would only keep it from ending.
+// ^Z suspends the leases of agents whose ranks run. While the job ends nothing is stopped, because
+// that would delay the end.
 void pause(Turn& turn) {
   if (turn.job.state == JobState::kRunning) turn.send_to_all(Signal{SIGSTOP});
   turn.effects.push_back(StopSelf{});
@@ -51,7 +51,7 @@ void give_up_finish(Turn& turn, int node) {
 void signalled(Turn& turn, const Signalled& event) {
   if (event.signal == SIGTSTP) {
     pause(turn);
-    // Before the signals for ranks: the notice is SIGUSR1 in jobs of Slurm.
+    // Before the signals for ranks: in Slurm jobs the notice is SIGUSR1.
   } else if (event.signal == turn.job.options.ending.notice_signal) {
     told_to_go(turn, ToldToGo{-1, signal_name(event.signal)});
   } else if (event.signal == SIGUSR1 || event.signal == SIGUSR2) {
@@ -59,9 +59,9 @@ void signalled(Turn& turn, const Signalled& event) {
     if (running) turn.send_to_all(Signal{static_cast<std::uint32_t>(event.signal)});
   } else if (!turn.ending() || turn.job.outcome->cause == Cause::kHostsChanged ||
              turn.job.outcome->cause == Cause::kNotice) {
-    // Ranks that are ending for other hosts' sake are ending for good from now on.
+    // Ranks that are stopping for a change of hosts now end for good.
     if (turn.ending()) turn.job.outcome.reset();
-    // With one_sigterm a second SIGTERM kills nothing, and the line must not promise it.
+    // With one_sigterm a second SIGTERM kills nothing, so the line must not promise it.
     const bool once = event.signal == SIGTERM && turn.job.options.one_sigterm;
     turn.notice(-1, fmt::format("{}: stopping the job{}", signal_name(event.signal),
                                 once ? "" : "; once more to kill it"));
@@ -71,25 +71,25 @@ void signalled(Turn& turn, const Signalled& event) {
     outcome.exit_status = 128 + event.signal;
     abandon(turn, std::move(outcome));
   } else if (event.signal == SIGTERM && turn.job.options.one_sigterm) {
-    // The ranks are ending, and have their time.
+    // The ranks are ending within their grace.
   } else if (!turn.job.kill_sent) {
     turn.job.kill_sent = true;
     turn.send_to_all(Kill{});
-    // A host that is not there cannot be told to kill.
+    // A host without a connection cannot be told to kill.
     hurry_searches(turn, turn.now);
     const JobTime latest = turn.now + kReapDeadline + kAnswerMargin;
     if (turn.job.deadline) turn.job.deadline = std::min(*turn.job.deadline, latest);
   } else {
-    deadline_passed(turn);  // a third time: the user does not want to wait
+    deadline_passed(turn);  // third signal: the user does not want to wait
   }
 }
 
-// The ranks stop at the same step, as for any other reason. What comes then is decided between two
-// epochs (launcher/restart).
+// The ranks stop in the same way as for any other reason. launcher/restart decides between two
+// epochs what follows.
 void told_to_go(Turn& turn, const ToldToGo& event) {
   if (event.node >= 0) {
     NodeState& node = turn.node(event.node);
-    // A cloud's notice and a scheduler's signal may both say so.
+    // A cloud's notice and a scheduler's signal may announce the same.
     if (node.told_to_go || node.phase >= NodePhase::kFinished) return;
     node.told_to_go = true;
     if (event.left) node.goes = turn.now + *event.left;
@@ -124,7 +124,7 @@ void output_closed(Turn& turn) {
   if (turn.ending()) return;
   Outcome outcome;
   outcome.cause = Cause::kOutputClosed;
-  // As a shell reports a program that wrote into a closed pipe.
+  // Like a shell, for a program that wrote into a closed pipe.
   outcome.exit_status = 128 + SIGPIPE;
   abandon(turn, std::move(outcome));
 }

@@ -1,4 +1,4 @@
-// Each line resets its own timer or list first: it is said once.
+// Each function resets its own timer or list first, so that a line is printed once.
 #include "launcher/job/telling.h"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include "launcher/job/machine.h"
 
 namespace dtl::job {
-// A stop that takes long is explained now, because the card comes only at its end.
+// Explains a long stop now, because the card comes only at its end.
 void tell_whom_we_wait_for(Turn& turn) {
   turn.job.patience.reset();
   if (turn.job.state != JobState::kStopping) return;
@@ -22,7 +22,7 @@ void tell_whom_we_wait_for(Turn& turn) {
                               static_cast<double>(stop_grace(turn).count()) / 1000));
 }
 
-// In some jobs this is as it should be, in others it is why nothing moves any more.
+// Some jobs do this on purpose; in others it explains why nothing moves.
 void tell_who_ended_early(Turn& turn) {
   turn.job.early_end.reset();
   if (turn.job.state != JobState::kRunning) return;
@@ -36,8 +36,8 @@ void tell_who_ended_early(Turn& turn) {
                               fold_ranks(running), running.size() == 1 ? "s" : ""));
 }
 
-// About ranks that ended by themselves; whoever is ended by us leaves what we end. Gathered until
-// the next heartbeat, so that many ranks make one line.
+// About ranks that ended by themselves; when we end a rank, we end what it leaves too. Collected
+// until the next heartbeat, so that many ranks make one line.
 void tell_what_was_left(Turn& turn) {
   if (turn.job.leavers.empty()) return;
   turn.notice(-1, fmt::format("rank{} {} left {} process{} behind; ended",

@@ -1,6 +1,6 @@
 #pragma once
-// Lines for the user about ranks that somebody waits for. They decide nothing, so that the job goes
-// the same way whether they are printed or not.
+// Lines for the user about ranks that somebody waits for. They decide nothing, so the job is the
+// same with and without them.
 
 #include "launcher/job/turn.h"
 

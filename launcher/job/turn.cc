@@ -1,4 +1,4 @@
-// seconds_text() rounds, since the deadlines in messages are whole seconds.
+// seconds_text() rounds, because the deadlines in messages are whole seconds.
 #include "launcher/job/turn.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #pragma once
-// Turn: one event's turn in the job's state machine. It holds the job as it is by now, the time,
-// and the effects so far. The functions of this folder take it one after the other. It lives for
-// one call of step().
+// Turn: the handling of one event in the job's state machine. It holds the job's current state, the
+// time, and the effects so far. The functions of this folder take it one after the other. It lives
+// for one call of step().
 
 #include <string>
 #include <utility>
@@ -35,7 +35,7 @@ bool all_done(std::size_t& known, std::size_t count, const Done& done) {
 }
 
 bool gone(const RankState& rank);       // it will not run any more
-bool reachable(const NodeState& node);  // it can be sent messages
+bool reachable(const NodeState& node);  // messages can be sent to it
 std::string seconds_text(JobTime time);
 
 }  // namespace dtl::job

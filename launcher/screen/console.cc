@@ -1,5 +1,5 @@
-// The mixer makes chunks, the writer takes them. Each call that gives the mixer something flushes
-// it afterwards, so nothing waits in it but what it holds back on purpose.
+// The mixer makes chunks, the writer writes them. Each call that feeds the mixer flushes it
+// afterwards, so it holds only what it delays on purpose.
 #include "launcher/screen/console.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMaxMessages = 10'000;  // for the report: more than anybody reads
 
-// Progress bars and colours need a terminal that is more than a printer; TERM says so.
+// Progress bars and colours need a terminal with cursor control; TERM tells.
 bool can_move_cursor(int fd) {
   const char* kind = std::getenv("TERM");
   return ::isatty(fd) != 0 && kind != nullptr && std::string_view(kind) != "dumb" && *kind != '\0';
@@ -34,7 +34,7 @@ bool wants_color(ColorMode mode, int fd) {
   return can_move_cursor(fd) && (no_color == nullptr || *no_color == '\0');
 }
 
-// 24 and 80 where the terminal does not know: a serial line, some containers.
+// 24 and 80 if the terminal does not know: a serial line, some containers.
 int terminal_rows(int fd) {
   winsize size{};
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
@@ -72,7 +72,7 @@ Console::Console(OutputWriter::Descriptors descriptors, const ConsoleOptions& op
                                                  : -1),
       // Cards go to standard error.
       columns_(::isatty(descriptors.err) != 0 ? terminal_columns(descriptors.err) : 0),
-      // No ranks yet; set_ranks() says how many once they are placed.
+      // No ranks yet; set_ranks() sets their number after placement.
       mixer_(0, mixer_options(descriptors, options)),
       files_{{options.outfile, Stream::kStdout, std::time(nullptr), options.append},
              {options.errfile, Stream::kStderr, std::time(nullptr), options.append}},
@@ -84,7 +84,7 @@ void Console::set_ranks(std::size_t ranks) {
 }
 
 void Console::set_rank(int rank, LabelFacts facts) {
-  // For the names of files; the mixer knows the rank itself.
+  // For file names; the mixer sets the rank itself.
   facts.rank = std::to_string(rank);
   for (RankFiles& files : files_) {
     if (const auto problem = files.open(rank, facts)) say(*problem);
@@ -97,20 +97,20 @@ bool Console::on_screen(int rank) const {
 }
 
 void Console::rank_output(Output message, JobTime now) {
-  // An agent may say anything; no rank of that number has been placed.
+  // An agent may send any number; this rank does not exist.
   if (message.rank >= tails_.size()) return;
   const auto rank = static_cast<int>(message.rank);
   const bool error = message.stream == Stream::kStderr;
   const Credit credit{message.rank, static_cast<std::uint32_t>(message.bytes.size())};
-  // Also of ranks that are not shown: the failure card is about any of them.
+  // Also for ranks that are not shown: the failure card may concern any of them.
   if (error) tails_[message.rank].feed(message.bytes);
   if (RankFiles& files = files_[error ? 1 : 0]; !files.empty()) {
     if (const auto problem = files.write(rank, message.bytes)) say(*problem);
   } else if (on_screen(rank)) {
     mixer_.feed(rank, message.stream, std::move(message.bytes), now);
   }
-  // The credit goes with the last chunk of this stream. An empty one carries it where the mixer
-  // keeps the bytes back or they went to a file.
+  // The credit goes with the last chunk of this stream. If the mixer holds the bytes back, or they
+  // went to a file, an empty chunk carries it.
   std::vector<Chunk> chunks = mixer_.take();
   if (chunks.empty() || chunks.back().stream != message.stream) {
     chunks.push_back({message.stream, {}, {}});
@@ -144,9 +144,9 @@ void Console::finish() {
 }
 
 void Console::say(std::string_view text) {
-  // The screen shows all of them; only the report is bounded.
+  // The screen shows all messages; only the report's number is limited.
   if (messages_.size() < kMaxMessages) messages_.emplace_back(text);
-  // Takes the last place, so the report says that it is not complete.
+  // Uses the last entry to say that the report is not complete.
   if (messages_.size() == kMaxMessages - 1) messages_.emplace_back("later messages are not listed");
   if (said_) said_(text);
   mixer_.say(fmt::format("{}: {}\n", program_name(), text));
@@ -159,7 +159,7 @@ void Console::print(std::string_view text) {
 }
 
 void Console::show_partial_lines(JobTime now) {
-  // Timers may fire for other reasons; nothing is redrawn for these.
+  // Timers may fire for other reasons, which must not redraw anything.
   const auto due = mixer_.next_partial_line();
   if (!due || *due > now) return;
   if (screen_ >= 0) mixer_.set_size(true_columns(screen_), terminal_rows(screen_));
@@ -168,7 +168,7 @@ void Console::show_partial_lines(JobTime now) {
 }
 
 std::optional<int> Console::rank_columns(const LabelFacts& rank) const {
-  constexpr int kLeast = 20;  // beside a label that fills the terminal; the rest is cut, or wraps
+  constexpr int kLeast = 20;  // beside a label as wide as the terminal; lines are cut or wrap
   const bool to_file = !options_.outfile.empty() || !options_.log_directory.empty();
   if (output_ < 0 || to_file || options_.hide_all) return std::nullopt;
   const auto label = static_cast<int>(options_.label.text(rank, Stream::kStdout, 0).size());
@@ -177,8 +177,8 @@ std::optional<int> Console::rank_columns(const LabelFacts& rank) const {
 
 OutputRules Console::rules(std::size_t ranks) const {
   OutputRules rules;
-  // All windows together bound the launcher's memory. A window has a least size: with less, each
-  // line would cost messages.
+  // All windows together bound the launcher's memory. A window has a minimum: with less, each line
+  // would cost messages.
   rules.window = static_cast<std::uint32_t>(std::clamp(
       kOutputWindows / std::max<std::size_t>(ranks, 1), kLeastOutputWindow, kOutputWindow));
   const JobTime patience = terminal_ ? JobTime(kScreenPatience) : JobTime(kPipePatience);

@@ -1,5 +1,5 @@
 #pragma once
-// How the ranks' output is shown and who gets the input, as the command line says. Plain values.
+// How to show the ranks' output and who gets the input, from the command line. Plain values.
 
 #include <optional>
 #include <set>
@@ -9,30 +9,30 @@
 
 namespace dtl {
 
-// Of labels. kAuto: on a terminal, unless NO_COLOR is set.
+// Of labels. kAuto: coloured on a terminal, unless NO_COLOR is set.
 enum class ColorMode { kAuto, kAlways, kNever };
 enum class OutputMode {
-  kAuto,   // ranks wait a moment for a slow reader, then their output is skipped
-  kBlock,  // they wait as long as it takes
-  kSkip,   // they never wait
+  kAuto,   // ranks wait a moment for a slow reader, then skip output
+  kBlock,  // ranks wait without limit
+  kSkip,   // ranks never wait
 };
 
-enum class InputMode { kOne, kAll, kNone };  // who gets dtlaunch's standard input
+enum class InputMode { kOne, kAll, kNone };  // ranks that get dtlaunch's standard input
 
 struct InputChoice {
   InputMode mode = InputMode::kOne;
-  int rank = 0;  // kOne: whose it is
+  int rank = 0;  // kOne: the rank that gets it
 };
 
 struct ConsoleOptions {
   LineLabel label;  // empty: none
   ColorMode color = ColorMode::kAuto;
-  std::optional<bool> fold;  // absent: on a terminal
+  std::optional<bool> fold;  // absent: only on a terminal
   OutputMode mode = OutputMode::kAuto;
   std::set<int> only;          // ranks; empty: all
-  bool hide_all = false;       // no rank's output is shown
-  LineLabel outfile, errfile;  // patterns of files; empty: the screen
-  bool append = false;         // ... to what an epoch of the same job has written there
+  bool hide_all = false;       // show no rank's output
+  LineLabel outfile, errfile;  // file name patterns; empty: the screen
+  bool append = false;         // keep what an earlier epoch of the job has written there
   std::string log_directory;   // on the nodes, absolute; empty: none
 };
 

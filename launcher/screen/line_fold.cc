@@ -1,5 +1,5 @@
-// A queue of groups, one for each different line that waits. Only the first may leave, since what
-// is behind it was said later.
+// A queue of groups, one for each different waiting line. Only the first may leave, because later
+// groups are newer output.
 #include "launcher/screen/line_fold.h"
 
 #include <utility>
@@ -9,17 +9,17 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kMostGroups = 64;  // more distinct lines than that at once are not looked for
+constexpr std::size_t kMostGroups = 64;  // with more waiting lines, the first leaves without delay
 
 }  // namespace
 
 void LineFold::add(int rank, const std::string& kind, Stream stream, std::string text,
                    JobTime now) {
   const auto index = static_cast<std::size_t>(rank);
-  // The search runs on to the earliest group that fits, which is the next to leave.
+  // Searches on to the earliest matching group, which leaves next.
   Group* found = nullptr;
   // From the last group back to the last one that has a line of this rank: joining an earlier one
-  // would reorder them.
+  // would reorder the rank's lines.
   for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
     if (group->has[index]) break;
     if (group->line.stream == stream && group->kind == kind && group->line.text == text) {
@@ -43,7 +43,7 @@ std::vector<FoldedLine> LineFold::take_due(JobTime now) {
   while (!groups_.empty()) {
     const Group& first = groups_.front();
     const bool complete = first.line.ranks.size() == ranks_;
-    // With many different lines each new one would be compared with all that wait.
+    // With many different lines, each new one would be compared with all waiting ones.
     if (!complete && groups_.size() <= kMostGroups && now < first.since + kFoldDelay) break;
     due.push_back(take_first());
   }

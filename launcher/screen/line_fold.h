@@ -1,6 +1,6 @@
 #pragma once
-// LineFold: identical lines of several ranks become one, "[0-7] text": many programs print the same
-// from each rank. A line waits at most kFoldDelay for the same line of other ranks. A rank's own
+// LineFold: folds identical lines of several ranks into one, "[0-7] text", because many programs
+// print the same from each rank. A line waits at most kFoldDelay for other ranks. A rank's own
 // lines keep their order. It makes no labels and writes nothing. Pure.
 
 #include <deque>
@@ -14,9 +14,9 @@
 namespace dtl {
 
 struct FoldedLine {
-  std::vector<int> ranks;  // in the order in which they came
+  std::vector<int> ranks;  // in the order of arrival
   Stream stream = Stream::kStdout;
-  std::string text;  // with its line end
+  std::string text;  // with its newline
 };
 
 class LineFold {
@@ -24,12 +24,12 @@ class LineFold {
   explicit LineFold(std::size_t ranks) : ranks_(ranks) {}
   void set_ranks(std::size_t ranks) { ranks_ = ranks; }
 
-  // kind: lines fold only with lines of the same kind (host, program ... as the label shows them).
+  // kind: only lines of the same kind (host, program ... as the label shows them) are folded.
   void add(int rank, const std::string& kind, Stream stream, std::string text, JobTime now);
-  // Lines leave in the order in which the first rank said them.
-  std::vector<FoldedLine> take_due(JobTime now);  // waited long enough, or said by every rank
+  // Lines leave in the order of their first rank's output.
+  std::vector<FoldedLine> take_due(JobTime now);  // after the delay, or complete
   std::vector<FoldedLine> take_all();
-  // When take_due() has something at the latest; nullopt: nothing waits.
+  // The latest time at which take_due() has something; nullopt: nothing waits.
   std::optional<JobTime> next_due() const;
 
  private:

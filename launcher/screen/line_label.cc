@@ -1,5 +1,5 @@
-// Control characters are refused in patterns: a label must not move the cursor, nor a file's name
-// hold a line end.
+// Patterns must not have control characters: a label must not move the cursor, and a file name must
+// not contain a newline.
 #include "launcher/screen/line_label.h"
 
 #include <fmt/format.h>
@@ -35,8 +35,7 @@ LineLabel LineLabel::parse(std::string_view pattern) {
       text += pattern[i];
       continue;
     }
-    // NUL marks a lone % at the end; a pattern cannot have one itself, as it is a control
-    // character.
+    // NUL marks a single % at the end; a pattern cannot contain NUL, which is a control character.
     const char letter = i + 1 < pattern.size() ? pattern[++i] : '\0';
     if (letter == '%') {
       text += '%';
@@ -94,7 +93,7 @@ std::string LineLabel::text(const LabelFacts& facts, Stream stream, std::time_t 
       case Kind::kTime:
         text += time_text("%H:%M:%S", now);
         break;
-      // As Open MPI prints it, which is ctime(3)'s form.
+      // In Open MPI's format, that of ctime(3).
       case Kind::kDate:
         text += time_text("%a %b %e %H:%M:%S %Y", now);
         break;

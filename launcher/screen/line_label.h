@@ -1,8 +1,7 @@
 #pragma once
-// LineLabel: what stands before each line of a rank, and the names of per-rank files, from a
-// pattern in Hydra's letters: %r rank, %g the program's number on the command line, %p pid, %h
-// host, %t time of day, %% a percent sign. The pattern is parsed once; a label is made for each
-// line. Pure.
+// LineLabel: the label before each line of a rank, and the names of per-rank files, from a pattern
+// with Hydra's letters: %r rank, %g the program's number on the command line, %p pid, %h host, %t
+// time of day, %% a percent sign. The pattern is parsed once and rendered for each line. Pure.
 
 #include <cstdint>
 #include <ctime>
@@ -15,7 +14,7 @@
 namespace dtl {
 
 struct LabelFacts {
-  std::string rank;  // "3", or "0-3" for a line of several
+  std::string rank;  // "3", or "0-3" for a folded line
   int program = 0;
   std::uint32_t pid = 0;
   std::string host;

@@ -1,5 +1,5 @@
-// Bytes go one of two ways: show_at_once() where nothing has to stand before lines, show_lines()
-// where each line counts. Then whole_line(), show() and put() make chunks of them.
+// Bytes go one of two ways: show_at_once() if lines need no label, show_lines() if each line
+// matters. Then whole_line(), show() and put() make chunks.
 #include "launcher/screen/line_mixer.h"
 
 #include <fmt/format.h>
@@ -14,11 +14,11 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kMaxPendingBytes = 64 << 10;  // a longer line is shown in pieces
-constexpr std::size_t kOwnChunk = 4 << 10;  // this much is passed on as it is, less in a copy
+constexpr std::size_t kOwnChunk = 4 << 10;          // longer pieces are passed on without a copy
 
 constexpr std::size_t kOwnLines = static_cast<std::size_t>(-1);  // source of say()
 
-// Of labels: those that are readable on black and on white.
+// Colours of labels that are readable on black and on white.
 constexpr int kHues[] = {36, 33, 35, 32, 34, 31, 96, 95, 92, 94};
 
 MixerOptions simple_options(bool label, bool one_screen) {
@@ -36,8 +36,8 @@ Stream stream_of(std::size_t index) {
   return index % 2 == 0 ? Stream::kStdout : Stream::kStderr;
 }
 
-// One past the end of the first line, 0 when it is not finished. A carriage return ends a line when
-// something other than a line feed follows; where there are bars it never does.
+// One past the end of the first line, 0 if it is unfinished. A carriage return ends a line unless a
+// line feed follows; with progress bars it never does.
 std::size_t line_end(std::string_view text, bool bars) {
   if (bars) return text.find('\n') + 1;  // npos + 1 is 0
   for (std::size_t at = 0;; ++at) {
@@ -49,7 +49,7 @@ std::size_t line_end(std::string_view text, bool bars) {
   }
 }
 
-// Moves to an unfinished line what belongs to it of the bytes that follow; true when it is whole.
+// Moves the following bytes of an unfinished line to it; true when the line is complete.
 bool complete(std::string& line, std::string_view& bytes, bool bars) {
   const auto take = [&](std::size_t size) {
     line += bytes.substr(0, size);
@@ -61,7 +61,7 @@ bool complete(std::string& line, std::string_view& bytes, bool bars) {
     if (line.ends_with('\n')) return true;
     if (end == std::string_view::npos) return false;
   }
-  if (bytes.empty()) return false;  // what follows the carriage return decides
+  if (bytes.empty()) return false;  // the byte after the carriage return decides
   if (bytes.front() == '\n') take(1);
   return true;
 }
@@ -99,7 +99,7 @@ std::string LineMixer::label_of(const LabelFacts& facts, Stream stream) const {
   const auto wall = options_.began + std::chrono::floor<std::chrono::seconds>(now_).count();
   const std::string text = options_.label.text(facts, stream, wall);
   if (!options_.color[stream == Stream::kStdout ? 0 : 1]) return text;
-  // The blank behind a label stays without colour.
+  // The blank after a label is not coloured.
   const std::size_t end = text.find_last_not_of(' ') + 1;
   const auto hue = static_cast<std::size_t>(std::atoi(facts.rank.c_str())) % std::size(kHues);
   return fmt::format("\x1b[{}m{}\x1b[0m{}", kHues[hue], text.substr(0, end), text.substr(end));
@@ -131,7 +131,7 @@ void LineMixer::feed(int rank, Stream stream, std::string bytes, JobTime now) {
   settle(stream, now);
 }
 
-// Nothing goes between the lines of a rank.
+// Nothing is inserted between the lines of a rank.
 void LineMixer::show_at_once(std::size_t index, Stream stream, std::string bytes) {
   Source& from = source(index);
   std::size_t end = bytes.rfind('\n') + 1;  // npos + 1 is 0
@@ -177,7 +177,7 @@ void LineMixer::show_live(std::size_t index, Stream stream, JobTime now) {
   Screen& on = screen(stream);
   const bool rewrites = from.pending.find('\r') != std::string::npos;
   if (!from.live && !rewrites) return;
-  if (on.owner == index) {  // its beginning was taken for a prompt
+  if (on.owner == index) {  // its beginning was shown as a prompt
     put(stream, "\r\x1b[K");
     on.owner.reset();
   }
@@ -185,7 +185,7 @@ void LineMixer::show_live(std::size_t index, Stream stream, JobTime now) {
   from.labelled = false;
   on.bars_on = stream;
   const std::string_view text = last_shown(from.pending);
-  // The last state is enough: a bar that runs for hours must not grow.
+  // The last state is enough: a long-running bar must not grow.
   const bool ends = from.pending.ends_with('\r');
   if (!text.empty()) {
     on.bars.update(index, label_of(facts_[index / 2], stream) + std::string(text));
@@ -222,8 +222,7 @@ void LineMixer::whole_line(std::size_t index, Stream stream, std::string_view te
     return;
   }
   LabelFacts kind = facts_[index / 2];
-  // The label without the rank: lines of different hosts or programs stay apart where it shows
-  // these.
+  // The label without the rank: if it shows hosts or programs, lines of different ones stay apart.
   kind.rank.clear();
   on.fold.add(static_cast<int>(index / 2), options_.label.text(kind, stream, 0), stream,
               owner != nullptr ? std::move(*owner) : std::string(text), now);
@@ -237,7 +236,7 @@ void LineMixer::show_folded(Screen&, std::vector<FoldedLine> lines) {
       show(index, line.stream, line.text, &line.text);
       continue;
     }
-    // They came in any order.
+    // They arrived in any order.
     std::sort(line.ranks.begin(), line.ranks.end());
     make_way(kOwnLines, line.stream);
     LabelFacts facts = facts_[index / 2];
@@ -269,7 +268,7 @@ void LineMixer::make_way(std::size_t index, Stream stream) {
   hide_bars(on, stream);
   if (!on.owner || *on.owner == index) return;
   const bool same_rank = index != kOwnLines && *on.owner / 2 == index / 2;
-  // As the program alone would look: its two streams may share a line.
+  // As without dtlaunch: the program's two streams may share a line.
   if (same_rank && options_.label.empty()) return;
   put(stream, "\n");
   source(*on.owner).labelled = false;
@@ -279,7 +278,7 @@ void LineMixer::make_way(std::size_t index, Stream stream) {
 void LineMixer::hide_bars(Screen& on, Stream stream) {
   if (!on.bars.drawn()) return;
   put(stream, on.bars.erase());
-  // Bars that other lines hide come back after half the usual time.
+  // Bars that were erased for other lines return after half the usual time.
   if (!on.redraw) on.redraw = on.drawn + kRedraw / 2;
 }
 
@@ -299,13 +298,13 @@ void LineMixer::settle(Stream stream, JobTime now) {
 
 void LineMixer::put(Stream stream, std::string_view text, std::string* owner) {
   if (text.empty()) return;
-  // Handed on as it is: see ARCHITECTURE.md, the copies of output.
+  // Passed on without a copy: see ARCHITECTURE.md, the copies of output.
   if (owner != nullptr && text.size() >= kOwnChunk) {
     chunks_.push_back({stream, std::move(*owner), {}});
     return;
   }
   const auto has_room = [&](const std::string& bytes) {
-    return bytes.capacity() - bytes.size() >= text.size();  // to grow would copy what is there
+    return bytes.capacity() - bytes.size() >= text.size();  // growing would copy the chunk
   };
   if (chunks_.empty() || chunks_.back().stream != stream || !has_room(chunks_.back().bytes)) {
     chunks_.push_back({stream, {}, {}});

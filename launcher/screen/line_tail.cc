@@ -1,4 +1,4 @@
-// Carriage returns end lines, too: of a progress bar the last states are kept, without blank ones.
+// Carriage returns end lines too: keeps a progress bar's last states, without blank ones.
 #include "launcher/screen/line_tail.h"
 
 #include <algorithm>
@@ -8,11 +8,11 @@ namespace dtl {
 namespace {
 
 constexpr std::size_t kTailLines = 20;
-// Of a longer line the rest is dropped, and kCut marks that.
+// The rest of a longer line is dropped, and kCut marks that.
 constexpr std::size_t kTailLineBytes = 2000;
 constexpr std::string_view kCut = "...";
 
-// Where the last lines of a text begin, as many as a LineTail keeps; 0 when there are fewer.
+// Where the last lines of a text begin, as many as a LineTail keeps; 0 if it has fewer.
 std::size_t tail_begin(std::string_view text) {
   const auto ends = [&](std::size_t at) { return text[at] == '\n' || text[at] == '\r'; };
   std::size_t lines = 0;
@@ -25,7 +25,7 @@ std::size_t tail_begin(std::string_view text) {
 }  // namespace
 
 void LineTail::feed(std::string_view bytes) {
-  // Of a large piece only its own last lines count; to feed all lines of it would cost far more.
+  // Only the last lines of a large piece count; feeding all of them would cost far more.
   if (const std::size_t begin = tail_begin(bytes); begin > 0) {
     bytes.remove_prefix(begin);
     current_.clear();
@@ -50,7 +50,7 @@ void LineTail::add_to_line(std::string_view bytes) {
 std::vector<std::string> LineTail::lines() const {
   std::vector<std::string> all(lines_.begin(), lines_.end());
   if (!current_.empty()) all.push_back(current_);
-  // The line that has not ended counts as one.
+  // The unfinished line counts too.
   if (all.size() > kTailLines) all.erase(all.begin());
   return all;
 }

@@ -1,6 +1,6 @@
 #pragma once
 // LineTail: the last lines of a rank's standard error, for the failure card: they usually say why
-// the rank failed. It is kept for each rank from the start, as nobody knows which one will fail.
+// the rank failed. Kept for each rank from the start, because nobody knows which one will fail.
 // Pure.
 
 #include <deque>
@@ -13,11 +13,11 @@ namespace dtl {
 class LineTail {
  public:
   void feed(std::string_view bytes);
-  std::vector<std::string> lines() const;  // at most 20, oldest first, without line ends;
-                                           // of a very long one the beginning, and "..."
+  std::vector<std::string> lines() const;  // at most 20, oldest first, without newlines;
+                                           // a very long line is cut and ends with "..."
 
  private:
-  // Without its line end.
+  // bytes: without a newline.
   void add_to_line(std::string_view bytes);
 
   std::deque<std::string> lines_;

@@ -1,4 +1,4 @@
-// Only what every terminal knows is used: carriage return, cursor up, clear to the end of the
+// Uses only what every terminal supports: carriage return, cursor up, clear to the end of the
 // screen.
 #include "launcher/screen/live_lines.h"
 
@@ -12,8 +12,8 @@ namespace {
 // The rest of the screen is for lines.
 constexpr int kMostRows = 16;
 
-// The length of an escape sequence at the beginning of text, 0 when there is none.
-// CSI sequences end with a letter or the like; all others are taken for two bytes.
+// The length of an escape sequence at the beginning of text, 0 if there is none. CSI sequences end
+// with a byte such as a letter; all others are assumed to have two bytes.
 std::size_t escape_length(std::string_view text) {
   if (text.size() < 2 || text[0] != '\x1b') return 0;
   if (text[1] != '[') return 2;
@@ -37,33 +37,33 @@ std::string cut_to_columns(std::string_view text, int columns) {
   while (!text.empty()) {
     const std::size_t escape = escape_length(text);
     if (escape > 0) {
-      // Colours stay; what would move the cursor out of the row does not.
+      // Keeps colours, drops sequences that could move the cursor out of the row.
       if (text[escape - 1] == 'm') shown += text.substr(0, escape), escaped = true;
       text.remove_prefix(escape);
       continue;
     }
-    // The further bytes of a character of UTF-8 take no column. Wide characters count as one.
+    // Continuation bytes of UTF-8 take no column. Wide characters count as one.
     const bool starts = (static_cast<unsigned char>(text[0]) & 0xC0) != 0x80;
     if (starts && used++ == columns) break;
     shown += static_cast<unsigned char>(text[0]) < ' ' ? ' ' : text[0];
     text.remove_prefix(1);
   }
-  // The cut may have lost the sequence that ends a colour.
+  // The cut may have removed the sequence that ends a colour.
   return escaped ? shown + "\x1b[0m" : shown;
 }
 
 std::string LiveLines::draw() {
-  // Two rows stay free: erase() must never have to go above the screen.
+  // Two rows stay free: erase() must never move above the screen.
   const int most = std::clamp(rows_ - 2, 1, kMostRows);
   const int all = static_cast<int>(lines_.size());
-  // One row less where the last one says how many are not shown.
+  // One row less if the last one shows how many are hidden.
   const int shown = all > most ? most - 1 : all;
   std::string text;
   drawn_ = 0;
   for (const auto& [source, line] : lines_) {
     if (drawn_ == shown) break;
     if (drawn_++ > 0) text += '\n';
-    // A row that is full may wrap, and erase() counts rows.
+    // A full row may wrap, and erase() counts rows.
     text += cut_to_columns(line, columns_ - 1);
   }
   if (shown < all) {

@@ -1,8 +1,8 @@
 #pragma once
-// LiveLines: the progress bars at the bottom of a terminal. A line that a rank keeps rewriting
-// after carriage returns has a row of its own there; everything else is printed above. Otherwise
-// the bars of several ranks would overwrite each other. LineMixer decides when to draw. Pure: gives
-// the bytes, and remembers how many rows are on the screen.
+// LiveLines: the progress bars at the bottom of a terminal. Each line that a rank rewrites with
+// carriage returns has its own row there; all other output is printed above. Otherwise the bars of
+// several ranks would overwrite each other. LineMixer decides when to draw. Pure: returns the bytes
+// to write, and remembers how many rows are on the screen.
 
 #include <cstddef>
 #include <map>
@@ -23,18 +23,18 @@ class LiveLines {
   bool empty() const { return lines_.empty(); }
   bool drawn() const { return drawn_ > 0; }
 
-  std::string draw();   // the cursor is at the start of an empty row
-  std::string erase();  // back to that
+  std::string draw();   // the cursor must be at the start of an empty row
+  std::string erase();  // clears the bars; the cursor is there again
  private:
   std::map<std::size_t, std::string> lines_;  // by source
   int columns_ = 80, rows_ = 24;
   int drawn_ = 0;  // rows
 };
 
-// The last thing that a terminal would show of a line with carriage returns in it.
+// What a terminal finally shows of a line with carriage returns.
 std::string_view last_shown(std::string_view line);
 
-// Cut to so many columns; escape sequences take none.
+// The text cut to this many columns; escape sequences take none.
 std::string cut_to_columns(std::string_view text, int columns);
 
 }  // namespace dtl

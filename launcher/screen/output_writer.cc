@@ -1,5 +1,4 @@
-// Credits go back only after the write that they belong to: that is how a slow reader slows the
-// ranks.
+// A credit is returned only after its chunk is written: that is how a slow reader slows the ranks.
 #include "launcher/screen/output_writer.h"
 
 #include <poll.h>
@@ -20,11 +19,11 @@ namespace {
 
 constexpr std::size_t kBatchBytes = 64 << 10;
 
-// Returns errno, with the rest of the bytes left.
+// Returns errno and leaves the unwritten rest in `bytes`.
 int write_out(int fd, GatheredWrite& bytes) {
   while (bytes.left() > 0) {
     const int problem = bytes.write_some(fd);
-    if (problem == EAGAIN) {  // somebody else made the descriptor non-blocking
+    if (problem == EAGAIN) {  // another process made the descriptor non-blocking
       pollfd ready{fd, POLLOUT, 0};
       ::poll(&ready, 1, -1);
     } else if (problem != 0) {
@@ -57,7 +56,7 @@ class OutputWriter::Writer {
       queue_.push_back(std::move(chunk));
     }
     changed_.notify_all();
-    // A stream that nobody writes to needs no thread.
+    // An unused stream needs no thread.
     if (!thread_.joinable()) thread_ = std::jthread([this] { run(); });
   }
 
@@ -72,7 +71,7 @@ class OutputWriter::Writer {
     for (;;) {
       changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
       if (queue_.empty()) return;
-      // A write may block for hours: without the lock, so that push() does not.
+      // A write may block for hours, so it runs without the lock, and push() does not block.
       const std::vector<Chunk> batch = next_batch();
       const bool error_stream = batch.front().stream == Stream::kStderr;
       const bool open = !closed_[error_stream];
@@ -88,13 +87,13 @@ class OutputWriter::Writer {
     }
   }
 
-  // What waits for one descriptor, as one write; its credits go to credits_.
+  // The waiting output for one descriptor, as one write; its credits go to credits_.
   std::vector<Chunk> next_batch() {
     std::vector<Chunk> batch;
     std::size_t size = 0;
     while (!queue_.empty() && size < kBatchBytes) {
       Chunk& next = queue_.front();
-      // A chunk without bytes only has a credit, whichever stream it is of.
+      // A chunk without bytes only has a credit, for any stream.
       if (!batch.empty() && next.stream != batch.front().stream && !next.bytes.empty()) break;
       size += next.bytes.size();
       if (next.credit) credits_.push_back(*next.credit);
@@ -104,8 +103,8 @@ class OutputWriter::Writer {
     return batch;
   }
 
-  // A reader that has gone stays away; a disk that is full may have room again.
-  // Without the lock, as the callbacks may push.
+  // Stops after the reader is gone; a full disk may have space again. Releases the lock, because
+  // the callbacks may push.
   void report(std::unique_lock<std::mutex>& lock, bool error_stream, int problem,
               std::size_t lost) {
     const bool newly_closed = problem == EPIPE && !std::exchange(closed_[error_stream], true);
@@ -124,16 +123,16 @@ class OutputWriter::Writer {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Chunk> queue_;
-  std::size_t waiting_ = 0;      // bytes in queue_ and in the write under way
-  std::vector<Credit> credits_;  // of the write under way; the thread's own
+  std::size_t waiting_ = 0;      // bytes in queue_ and in the current write
+  std::vector<Credit> credits_;  // of the current write; used by the thread alone
   bool ending_ = false;
   bool closed_[2] = {false, false};
-  std::jthread thread_;  // last: it uses what is above
+  std::jthread thread_;  // last: it uses the members above
 };
 
 OutputWriter::OutputWriter(Descriptors descriptors, bool one_screen, Events events) {
   Events of_errors = events;
-  // Only the end of standard output's reader ends the job.
+  // Only the loss of standard output's reader ends the job.
   of_errors.closed = {};
   first_ = std::make_unique<Writer>(descriptors, std::move(events));
   if (!one_screen) second_ = std::make_unique<Writer>(descriptors, std::move(of_errors));
@@ -146,7 +145,7 @@ OutputWriter::Writer& OutputWriter::writer(Stream stream) {
 }
 
 void OutputWriter::write(std::vector<Chunk> chunks) {
-  // Once for each call: what belongs together is dropped as a whole.
+  // Checked once for each call: its chunks are dropped together.
   const bool full[] = {lossy_ && writer(Stream::kStdout).full(),
                        lossy_ && writer(Stream::kStderr).full()};
   for (Chunk& chunk : chunks) {
@@ -170,7 +169,7 @@ bool is_one_screen(int out, int err) {
   if (::isatty(out) == 0 || ::isatty(err) == 0) return false;
   struct stat a {
   }, b{};
-  // The same device: by its number, as the descriptors may have been opened by different names.
+  // Compares the device's number, because the descriptors may have been opened by different names.
   return ::fstat(out, &a) == 0 && ::fstat(err, &b) == 0 && a.st_rdev == b.st_rdev;
 }
 

@@ -1,4 +1,4 @@
-// Files are found by path: an O_TRUNC for a second rank of the same file would lose the first one's
+// Files are found by path: O_TRUNC for a second rank of the same file would lose the first one's
 // output.
 #include "launcher/screen/rank_files.h"
 
@@ -17,7 +17,7 @@ namespace {
 int write_whole(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    // EAGAIN as well, of a pipe that is full: the session's thread must not wait for its reader.
+    // EAGAIN, from a full pipe, is an error: the session's thread must not wait for its reader.
     if (n < 0 && errno != EINTR) return errno;
     if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
   }
@@ -30,9 +30,9 @@ std::optional<std::string> RankFiles::open(int rank, const LabelFacts& facts) {
   if (empty()) return std::nullopt;
   const std::string& path = paths_[rank] = pattern_.text(facts, stream_, began_);
   File& file = files_[path];
-  // Opened for another rank, or refused: either way there is nothing more to do.
+  // Opened for another rank, or failed before: nothing more to do.
   if (file.fd.valid() || file.told) return std::nullopt;
-  // O_NONBLOCK: a pipe with a name and no reader is refused instead of waited for.
+  // O_NONBLOCK: a named pipe without a reader is an error and does not block.
   const int fresh = append_ ? 0 : O_TRUNC;
   file.fd = Fd(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | fresh, 0666));

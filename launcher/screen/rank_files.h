@@ -1,7 +1,7 @@
 #pragma once
-// RankFiles: with -outfile-pattern and -errfile-pattern, what ranks write goes to files of the
-// launcher's own machine instead of the screen. A file is emptied when its rank starts, also that
-// of a rank that never writes: an older job's text must not be taken for this one's. One for each
+// RankFiles: with -outfile-pattern and -errfile-pattern, the ranks' output goes to files on the
+// launcher's machine instead of the screen. A file is truncated when its rank starts, even if the
+// rank never writes: an older job's text must not be taken for this one's. One object for each
 // stream. One thread.
 
 #include <ctime>
@@ -18,14 +18,14 @@ namespace dtl {
 
 class RankFiles {
  public:
-  RankFiles() = default;  // none: everything goes to the screen
-  // began: the time that %t stands for. append: what is there stays.
+  RankFiles() = default;  // no files: all output goes to the screen
+  // began: the time for %t. append: keep existing text.
   RankFiles(LineLabel pattern, Stream stream, std::time_t began, bool append = false)
       : pattern_(std::move(pattern)), stream_(stream), began_(began), append_(append) {}
 
   bool empty() const { return pattern_.empty(); }
-  // Both return what went wrong, and only the first time for a file; the job goes on. Two ranks
-  // whose names are the same share a file. write() drops bytes of a rank that was not opened.
+  // Both return an error, once for each file; the job goes on. Ranks with the same file name share
+  // the file. write() drops bytes of a rank that was not opened.
   std::optional<std::string> open(int rank, const LabelFacts& facts);
   std::optional<std::string> write(int rank, std::string_view bytes);
 
@@ -41,7 +41,7 @@ class RankFiles {
   std::time_t began_ = 0;
   bool append_ = false;
   std::map<int, std::string> paths_;  // by rank
-  // By path: ranks may share one.
+  // By path, because ranks may share one.
   std::map<std::string, File> files_;
 };
 

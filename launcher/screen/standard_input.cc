@@ -1,5 +1,5 @@
-// Three counters: what was read from the descriptor, what is on its way to ranks, and what they
-// have taken. peeked_ is what was sent and is still in the pipe.
+// Three counters: bytes read from the descriptor, bytes in transit to ranks, and bytes that ranks
+// have taken. peeked_ counts bytes that were sent but are still in the pipe.
 #include "launcher/screen/standard_input.h"
 
 #include <fcntl.h>
@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::size_t kReadBytes = 32 << 10;
 
-// Asio would make a descriptor that it watches non-blocking, and with it the terminal of the shell.
-// It may do that to an epoll descriptor, which is readable when the one inside is.
+// Asio makes a watched descriptor non-blocking, and the shell's terminal with it. So it watches an
+// epoll descriptor instead, which is readable when the one inside is.
 std::unique_ptr<asio::posix::stream_descriptor> watch(asio::io_context& context, int fd) {
   Fd poll_set(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
@@ -39,10 +39,10 @@ bool is_place_in_file(int fd) {
   return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && ::lseek(fd, 0, SEEK_CUR) >= 0;
 }
 
-// What a pipe holds, without taking it out.
+// Copies a pipe's bytes without removing them.
 ssize_t peek_pipe(int fd, char* buffer, std::size_t most) {
   const Pipe copy = make_pipe();
-  // tee(2) copies between pipes and leaves the original alone; a pipe has no MSG_PEEK.
+  // tee(2) copies between pipes and keeps the original; pipes have no MSG_PEEK.
   const ssize_t n = ::tee(fd, copy.write_end.get(), most, SPLICE_F_NONBLOCK);
   return n > 0 ? ::read(copy.read_end.get(), buffer, static_cast<std::size_t>(n)) : n;
 }
@@ -58,7 +58,7 @@ bool can_be_handed_over(int fd, bool comes_once) {
 
 StandardInput::Source StandardInput::kind_of(int fd) {
   struct stat status {};
-  // What cannot be looked at is treated like a terminal: just read.
+  // A descriptor that cannot be examined is treated like a terminal: just read.
   if (::isatty(fd) != 0 || ::fstat(fd, &status) != 0) return Source::kTerminal;
   if (S_ISFIFO(status.st_mode)) return Source::kPipe;
   if (S_ISSOCK(status.st_mode)) return Source::kSocket;
@@ -93,7 +93,7 @@ awaitable<void> StandardInput::run() {
 }
 
 std::size_t StandardInput::window() const {
-  // Grows with what the ranks have taken: a rank that reads one line gets little more than that.
+  // Grows with what ranks have taken: a rank that reads one line gets little more than that.
   return ahead_ == Ahead::kWindow ? kStdinWindow : std::clamp(taken_, kFirstStdin, kStdinWindow);
 }
 
@@ -104,9 +104,9 @@ ssize_t StandardInput::take(char* buffer, std::size_t most) {
   if (leave && (source_ == Source::kPipe || source_ == Source::kSocket)) {
     const ssize_t n = peek(buffer, most);
     if (n > 0) peeked_ = static_cast<std::size_t>(n);
-    // EINVAL: some pipes cannot be looked into.
+    // EINVAL: some pipes cannot be peeked.
     if (n >= 0 || errno != EINVAL) return n;
-    source_ = Source::kTerminal;  // it cannot be peeked into, like a terminal
+    source_ = Source::kTerminal;  // like a terminal, it cannot be peeked
   }
   const ssize_t n = ::read(fd_, buffer, most);
   if (n > 0) read_ += static_cast<std::size_t>(n);
@@ -118,7 +118,7 @@ ssize_t StandardInput::peek(char* buffer, std::size_t most) const {
   return peek_pipe(fd_, buffer, most);
 }
 
-// Whoever shares the pipe with us may have been quicker.
+// Another process with this pipe may have read the bytes first.
 void StandardInput::read_peeked(std::size_t bytes) {
   char buffer[kFirstStdin];
   pollfd ready{fd_, POLLIN, 0};
@@ -134,12 +134,12 @@ void StandardInput::read_peeked(std::size_t bytes) {
 // False after stop().
 awaitable<bool> StandardInput::wait_readable() {
   while (!stopped_) {
-    // Room for a whole piece, so that small ones do not follow each other.
+    // Wait for room for a whole piece, to avoid many small ones.
     if (on_the_way_ + std::min(kReadBytes, window()) > window()) {
       co_await wait_until_woken(std::chrono::steady_clock::time_point::max());
       continue;
     }
-    if (!in_foreground()) {  // nobody tells when that changes
+    if (!in_foreground()) {  // no event reports a change of foreground
       co_await wait_until_woken(std::chrono::steady_clock::now() + kHeartbeat);
       continue;
     }
@@ -168,7 +168,7 @@ bool StandardInput::in_foreground() const {
 void StandardInput::taken(std::size_t bytes) {
   on_the_way_ -= std::min(bytes, on_the_way_);
   taken_ += bytes;
-  // They have read what was left in the pipe, so now it is taken out.
+  // The ranks have read the bytes left in the pipe, so remove them now.
   if (on_the_way_ == 0) read_peeked(std::exchange(peeked_, 0));
   wake_.cancel();
 }
@@ -182,7 +182,7 @@ void StandardInput::stop() {
 std::size_t StandardInput::give_back(std::size_t used) {
   read_peeked(std::min(used, std::exchange(peeked_, 0)));
   const std::size_t unused = read_ - std::min(used, read_);
-  // Nothing is lost of a device: the next reader gets the same.
+  // Devices lose nothing: the next reader gets the same.
   if (source_ == Source::kDevice) return 0;  // /dev/zero has more
   if (unused == 0 || source_ != Source::kFile) return unused;
   if (::lseek(fd_, -static_cast<off_t>(unused), SEEK_CUR) < 0) return unused;
