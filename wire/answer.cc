@@ -1,5 +1,5 @@
-// An answer has no frames: it is text until the end of the stream. The marker carries the protocol,
-// so that another version's text is not misread.
+// An answer has no frames: it is text up to the end of the stream. The marker line carries the
+// protocol version, so text of another version is not misread.
 #include "wire/answer.h"
 
 #include "base/error.h"
@@ -20,7 +20,7 @@ std::string answer_line() {
 
 std::optional<std::string> find_answer(std::string_view received) {
   const std::size_t at = received.find(kAnswerMarker);
-  // The line's end may still be on its way.
+  // The end of the line may not have arrived yet.
   const std::size_t end = at == std::string_view::npos ? at : received.find('\n', at + 1);
   if (end == std::string_view::npos) {
     if (at != std::string_view::npos || received.size() < kMaxShellNoiseBytes) return std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
-// The answer of dtagent to a question that is not a job ("--jobs"): text after one marker line,
-// which tells it from anything that the login shell printed before.
+// dtagent's answer to a question outside a job ("--jobs"): text after one marker line. The marker
+// separates it from whatever the login shell printed before.
 
 #include <optional>
 #include <string>
@@ -10,8 +10,8 @@ namespace dtl {
 
 std::string answer_line();
 
-// The bytes after the marker line; nullopt when it has not come yet. Throws Error(kVersion) when it
-// is of another version of the protocol, or 64 KiB came without it.
+// The bytes after the marker line; nullopt if it has not arrived yet. Throws Error(kVersion) if the
+// marker is of another protocol version, or if 64 KiB arrived without one.
 std::optional<std::string> find_answer(std::string_view received);
 
 }  // namespace dtl

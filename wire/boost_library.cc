@@ -1,4 +1,4 @@
-// Compiled in: Boost.Asio is used as headers alone, so the headers' version is that of the code.
+// Compiled in: Boost.Asio is header-only, so the version of the headers is that of the code.
 #include "wire/boost_library.h"
 
 #include "wire/asio.h"

@@ -1,8 +1,8 @@
 #pragma once
-// ByteStream: an ordered, reliable stream of bytes in both directions between launcher and agent,
-// whatever carries it: an ssh channel, the socket pair of a local child, the agent's own stdin and
-// stdout. So frames and everything above them know no carrier. Belongs to one io_context thread. At
-// most one read and one write are pending at a time.
+// ByteStream: an ordered, reliable stream of bytes in both directions between launcher and agent.
+// An ssh channel, the socket pair of a local child or the agent's own stdin and stdout carries it;
+// frames and everything above them do not know which. Belongs to one io_context thread. At most one
+// read and one write are pending at a time.
 
 #include <string>
 #include <utility>
@@ -15,11 +15,11 @@ namespace dtl {
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  // The next bytes, at least one; an empty string is the end of the stream. Throws Error when the
-  // carrier failed ("connection reset by peer").
+  // The next bytes, at least one; an empty string means the end of the stream. Throws Error when
+  // the carrier fails ("connection reset by peer").
   virtual awaitable<std::string> read() = 0;
-  // Returns when all bytes of all pieces, in order, have been accepted by the carrier; waits while
-  // it is full.
+  // Returns when the carrier has accepted all bytes of all pieces, in order; waits while it is
+  // full.
   virtual awaitable<void> write_pieces(std::vector<std::string> pieces) = 0;
   awaitable<void> write(std::string bytes) {
     std::vector<std::string> pieces;

@@ -1,5 +1,5 @@
-// Bytes of single fields. Widths and order of fields are in fields.h; nothing here knows a message.
-// The Reader gets what a stranger may have written: it compares each length with what is there
+// Bytes of single fields. fields.h has the widths and order of fields; nothing here knows a
+// message. A Reader's input is untrusted: it compares each length with the bytes that are left
 // before it allocates.
 #include "wire/codec.h"
 
@@ -54,7 +54,7 @@ std::uint64_t Reader::get(const char* field, std::size_t width) {
   if (bytes_.size() < width) short_of_bytes(field);
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < width; ++i) {
-    // By way of unsigned char: a negative char would set all higher bits.
+    // Through unsigned char: a negative char would set all higher bits.
     value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes_[i])) << (8 * i);
   }
   bytes_.remove_prefix(width);
@@ -81,7 +81,7 @@ void Reader::bytes(const char* field, std::string& value, std::size_t most_bytes
 }
 
 void Reader::text(const char* field, std::string& value, std::size_t most_bytes) {
-  // The limit is of the bytes that came; printable text may be longer.
+  // The limit applies to the received bytes; the printable text may be longer.
   bytes(field, value, most_bytes);
   if (texts_ == Texts::kMadePrintable) value = printable(value);
 }
@@ -96,8 +96,8 @@ void Reader::tail(const char* field, std::string& value, std::size_t most_bytes)
   const std::uint64_t size = get(field, 4);
   if (size > most_bytes) refuse(field, size, most_bytes);
   if (size > tail_.size()) short_of_bytes(field);
-  // The string itself is handed on, cut to its size: its bytes are not copied. What is left is
-  // usually nothing.
+  // Moves the string itself, cut to its size, so its bytes are not copied. The remainder is usually
+  // empty.
   value = std::exchange(tail_, tail_.substr(size));
   value.resize(size);
 }

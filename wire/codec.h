@@ -5,12 +5,12 @@
 //   number  u8, u16, u32 or u64 by the variable's type      flag  u8, 0 or 1
 //   real    f64, finite and not negative                    text  u32 length, bytes
 //   list    u32 count, elements                             tail  a text that ends its message
-//   bytes   like a text, but nothing that is shown as it is
-// A tail's bytes are not copied: the Writer writes its length, whoever sends the frame sends the
-// bytes behind; the Reader is given them apart and hands them on.
-// What an agent writes is shown to people: here, where it enters, its texts are made printable
-// (base/text.h); bytes and tails are left alone.
-// Errors: Writer throws Error(kUsage), Reader throws Error(kVersion); both name message and field.
+//  bytes   like a text, but never shown to people as it is
+// Nobody copies a tail's bytes: the Writer writes only the length, and the sender of the frame
+// sends the bytes after it. The Reader gets them separately and moves them on. The launcher shows
+// an agent's texts to people, so the Reader makes them printable (base/text.h), except bytes and
+// tails. Errors: Writer throws Error(kUsage), Reader throws Error(kVersion); both name message and
+// field.
 
 #include <concepts>
 #include <cstdint>
@@ -41,7 +41,7 @@ class Writer {
     text(field, value, most_bytes);
   }
   void tail(const char* field, const std::string& value, std::size_t most_bytes);
-  // each(io, element) describes one element; least_bytes is what the smallest one takes.
+  // each(io, element) describes one element; least_bytes is its smallest encoded size.
   template <class T, class Each>
   void list(const char* field, const std::vector<T>& values, std::size_t most, std::size_t,
             Each each) {
@@ -85,7 +85,7 @@ class Reader {
             Each each) {
     const std::uint64_t count = get(field, 4);
     if (count > most) refuse(field, count, most);
-    // Before the reserve(): a count alone must not make this side allocate.
+    // Before the reserve(): a count alone must not cause an allocation.
     if (count * least_bytes > bytes_.size()) short_of_bytes(field);
     values.clear();
     values.reserve(count);
@@ -101,7 +101,7 @@ class Reader {
   [[noreturn]] void short_of_bytes(const char* field) const;
   const char* message_;
   std::string_view bytes_;
-  std::string tail_;  // what follows them
+  std::string tail_;  // the bytes after them
   Texts texts_;
 };
 

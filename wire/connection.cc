@@ -1,6 +1,6 @@
-// Queues and the life of streams; frames are frame.h's, and which frame has arrived link_end.h's.
-// Every co_await may see another stream, or none, when it returns: so both loops keep a pointer to
-// theirs and compare.
+// Queues and the lifetime of streams. frame.h encodes frames; link_end.h knows which have arrived.
+// During any co_await the stream may be replaced or detached, so both loops keep a pointer to the
+// stream that they use and compare.
 #include "wire/connection.h"
 
 #include <exception>
@@ -42,13 +42,13 @@ void Connection::queue(std::deque<Frame>& queue, Message message) {
 void Connection::send(Message message) {
   if (closed_) return;
   const bool urgent = std::holds_alternative<Heartbeat>(message);
-  if (urgent && !stream_) return;  // a sign of life is of use at once, or never
+  if (urgent && !stream_) return;  // a late heartbeat is useless
   if (urgent) {
     if (const auto receipt = link_.receipt(true)) queue(urgent_, *receipt);
   }
   if (!urgent) ++handed_over_;
   queue(urgent ? urgent_ : normal_, std::move(message));
-  // Nobody reads at the other end; waiting would fill the memory.
+  // The other end reads nothing; more would fill the memory.
   if (queued_bytes_ > kMaxQueuedBytes) {
     close();
   } else {
@@ -68,14 +68,14 @@ awaitable<std::optional<Message>> Connection::receive() {
     } catch (const Error&) {
       failure = std::current_exception();
     }
-    if (stream != stream_) continue;  // what it brought will come again over the other one
+    if (stream != stream_) continue;  // the other end sends its frames again
     if (failure) std::rethrow_exception(failure);
     if (bytes.empty()) co_return std::nullopt;
     reader_.feed(std::move(bytes));
   }
 }
 
-// Messages that concern the link alone are not handed on.
+// Messages about the link itself are not passed on.
 std::optional<Message> Connection::next_message() {
   for (;;) {
     const std::uint64_t before = reader_.bytes_taken();
@@ -97,17 +97,17 @@ std::optional<Message> Connection::next_message() {
 }
 
 bool Connection::acknowledge(std::uint64_t received) {
-  // Numbers below `received` have arrived: it is a count, from 0 up.
+  // `received` is a count from 0, so frames with smaller numbers have arrived.
   while (!unarrived_.empty() && unarrived_.front() < received) unarrived_.pop_front();
   return link_.acknowledge(received);
 }
 
 void Connection::take_from(std::deque<Frame>& queue, std::vector<std::string>& batch,
                            std::size_t& size) {
-  // Frames of again_ keep the numbers that they were sent with before.
+  // Frames in again_ keep their original numbers.
   const bool numbered = &queue == &again_, urgent = &queue == &urgent_;
   while (!queue.empty() && size < kBatchBytes) {
-    // The other end must first say what it has. Signs of life go on, or it would be taken for dead.
+    // Waits for the other end's receipt. Heartbeats still go out, or it would take us for dead.
     if (!numbered && !urgent && link_.is_full()) return;
     Frame& frame = queue.front();
     // The number that the frame gets on the next line.
@@ -124,8 +124,8 @@ std::vector<std::string> Connection::next_batch() {
   std::vector<std::string> batch;
   std::size_t size = 0;
   take_from(again_, batch, size);
-  if (again_.empty()) {                  // nothing may overtake those
-    if (!opened_ && !normal_.empty()) {  // the other end takes what comes first for a greeting
+  if (again_.empty()) {                  // must come first
+    if (!opened_ && !normal_.empty()) {  // the other end expects a greeting as the first frame
       // As if the batch had room for a byte: one frame fits, whatever its size.
       std::size_t room_for_one = kBatchBytes - 1;
       take_from(normal_, batch, room_for_one);
@@ -165,7 +165,7 @@ awaitable<void> Connection::write_batch(std::vector<std::string> batch) {
   }
   queued_bytes_ -= size;
   drained_.cancel();
-  // The stream's reader finds out, too, and gives it up; it is all kept.
+  // The reader of the stream sees the failure too and detaches it; link_ keeps all the frames.
   while (failed && stream == stream_ && !closed_) co_await sleep_until_woken(wake_);
 }
 
@@ -190,12 +190,12 @@ void Connection::detach() {
   if (closed_ || !stream_) return;
   stream_->close();
   stream_.reset();
-  // again_ is kept in link_ and will be asked for anew; signs of life are worthless later.
+  // link_ keeps the frames of again_ and sends them again; old heartbeats are useless.
   for (std::deque<Frame>* queue : {&again_, &urgent_}) {
     for (const Frame& frame : *queue) queued_bytes_ -= frame.size();
     queue->clear();
   }
-  // Half a frame of the old stream is dropped: it comes again as a whole.
+  // Drops half a frame of the old stream: the other end sends it again as a whole.
   reader_ = FrameReader(static_cast<std::uint32_t>(link_.received()));
   wake_.cancel();
 }
@@ -206,7 +206,7 @@ bool Connection::attach(std::shared_ptr<ByteStream> stream, std::string received
   if (closed_ || !lacking) return false;
   acknowledge(other_has);
   detach();
-  // Resume or Resumed, outside of the numbering.
+  // Resume or Resumed; these have no sequence number of the link.
   if (first) again_.push_back(encode_frame(std::move(*first), 0));
   for (Frame& frame : *lacking) again_.push_back(std::move(frame));
   for (const Frame& frame : again_) queued_bytes_ += frame.size();

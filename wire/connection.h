@@ -1,9 +1,9 @@
 #pragma once
 // Connection: messages over a ByteStream. Owns the stream; belongs to one io_context thread.
-// Sending never waits: messages are queued, heartbeats jump the queue behind the first; a queue
-// above kMaxQueuedBytes closes the stream. A sender of much data waits for wait_below() before each
-// send. With keep_sent() the stream may be lost and replaced by another one (link_end.h): detach()
-// and attach(). Messages that are sent in between wait, and signs of life are left out.
+// Sending never waits: messages are queued, and heartbeats overtake all but the first message. A
+// queue above kMaxQueuedBytes closes the stream. A sender of much data awaits wait_below() before
+// each send. With keep_sent() the stream may be lost and replaced by another one (link_end.h):
+// detach() and attach(). Messages sent in between wait; heartbeats are dropped.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,20 +22,20 @@ namespace dtl {
 
 class Connection {
  public:
-  // A link that does not take this much is stuck; room for a node's Start messages.
+  // A link with this much unsent is stuck. A node's Start messages must fit.
   static constexpr std::size_t kMaxQueuedBytes = 16 << 20;
 
-  // `received` holds bytes that arrived together with the greeting.
-  // The stream may be shared with who asks how it has ended.
+  // `received` holds bytes that arrived together with the greeting. The stream may be shared with
+  // code that asks how it ended.
   Connection(asio::io_context& context, std::shared_ptr<ByteStream> stream, std::string received);
 
-  // Throws Error(kUsage) when the message is beyond its limits. After close() it does nothing.
+  // Throws Error(kUsage) when the message exceeds its limits. Does nothing after close().
   void send(Message message);
-  // The next message; nullopt at the end of the stream, and when it has been detached. Throws
-  // Error(kVersion) on garbage and what ByteStream::read throws.
+  // The next message; nullopt at the end of the stream, and after detach(). Throws Error(kVersion)
+  // on garbage, and whatever ByteStream::read throws.
   awaitable<std::optional<Message>> receive();
-  // Writes what send() queued until close(); run it as a task of its own beside the reader. After
-  // finish() it returns once the queue is empty. Throws what ByteStream::write throws.
+  // Writes what send() queued until close(); run it as a separate task beside the reader. After
+  // finish() it returns once the queue is empty. Throws what ByteStream::write_pieces throws.
   awaitable<void> run_writer();
   // Returns when fewer than `bytes` wait in the queue, or after close().
   awaitable<void> wait_below(std::size_t bytes);
@@ -47,19 +47,19 @@ class Connection {
 
   void keep_sent() { link_.keep(); }
   bool keeps_sent() const { return link_.keeps(); }
-  // Gives the stream up; the reader and the writer wait for another one.
+  // Drops the stream; the reader and the writer wait for another one.
   void detach();
-  // Goes on over another stream. other_has: how many of our frames the other end had received, as
-  // it says itself; `received`: bytes that came after that; `first` leaves before everything else.
-  // False when the other end lacks frames that are not kept any more: nothing has changed then.
+  // Continues over another stream. other_has: how many of our frames the other end has received, as
+  // it reports; `received`: bytes that arrived after that report; `first` is sent before everything
+  // else. False if the other end lacks frames that are no longer kept; nothing has changed then.
   bool attach(std::shared_ptr<ByteStream> stream, std::string received, std::uint64_t other_has,
               std::optional<Message> first);
-  // Returns when there is a stream, true, or after close(), false.
+  // Returns true when there is a stream, false after close().
   awaitable<bool> wait_attached();
   LinkEnd& link() { return link_; }
 
-  // How many messages have been handed over to send(), signs of life left out; and whether that
-  // many are known to have arrived. Without keep_sent() that is never known, and assumed.
+  // How many messages send() was given, except heartbeats and receipts; and whether that many are
+  // known to have arrived. Without keep_sent() nobody reports arrival, so it is assumed.
   std::uint64_t handed_over() const { return handed_over_; }
   bool has_arrived(std::uint64_t messages) const {
     return !link_.keeps() || handed_over_ - normal_.size() - unarrived_.size() >= messages;
@@ -73,12 +73,12 @@ class Connection {
   void queue(std::deque<Frame>& queue, Message message);
   awaitable<void> write_batch(std::vector<std::string> batch);
 
-  std::shared_ptr<ByteStream> stream_;  // shared with who reads or writes it; none: detached
+  std::shared_ptr<ByteStream> stream_;  // shared with its reader and writer; null: detached
   FrameReader reader_;
   std::deque<Frame> urgent_, normal_;  // without their sequence numbers
   std::size_t queued_bytes_ = 0;       // of both queues and the batch being written
   LinkEnd link_;
-  std::deque<Frame> again_;  // to be sent once more, as they are
+  std::deque<Frame> again_;  // to be sent again, unchanged
   std::uint64_t handed_over_ = 0;
   std::deque<std::uint64_t> unarrived_;  // the numbers of kept frames that came from normal_
   asio::steady_timer wake_, drained_;    // never expire; cancelled to wake their waiters

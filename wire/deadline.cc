@@ -1,4 +1,4 @@
-// One timer, whose handler shares the state: it may be queued already when the Deadline goes.
+// One timer. Its handler shares the state: it may already be queued when the Deadline is destroyed.
 #include "wire/deadline.h"
 
 #include <utility>
@@ -16,12 +16,12 @@ void Deadline::postpone(Clock::duration from_now) {
 }
 
 void Deadline::set(Clock::time_point when) {
-  // Cancels the wait before this one, whose handler then sees `cancelled`.
+  // Cancels the earlier wait; its handler then sees `cancelled`.
   timer_.expires_at(when);
   timer_.async_wait([this, state = state_](boost::system::error_code cancelled) {
     if (cancelled || *state != State::kSet) return;
-    // A handler that is queued already cannot be cancelled; the wait that postpone() began has its
-    // own.
+    // An already queued handler cannot be cancelled. After postpone() it must do nothing: the new
+    // wait has another handler.
     if (timer_.expiry() > Clock::now()) return;
     *state = State::kPassed;
     when_passed_();

@@ -1,6 +1,6 @@
 #pragma once
-// Deadline: does something when a moment passes, unless it is destroyed before. A deadline that
-// closes a stream makes its reader see the end. One io_context thread.
+// Deadline: runs a function at a given time unless it is destroyed before. If that function closes
+// a stream, the stream's reader sees the end. One io_context thread.
 
 #include <chrono>
 #include <functional>
@@ -28,11 +28,11 @@ class Deadline {
 
   asio::steady_timer timer_;
   std::function<void()> when_passed_;
-  // Shared with the timer's handler, which may be queued already when this object goes.
+  // Shared with the timer's handler, which may already be queued when this object is destroyed.
   std::shared_ptr<State> state_ = std::make_shared<State>(State::kSet);
 };
 
-// Closes the stream, which has to live as long.
+// Closes the stream, which must outlive this.
 class StreamDeadline : public Deadline {
  public:
   StreamDeadline(asio::io_context& context, ByteStream& stream, Clock::time_point when)

@@ -1,6 +1,6 @@
-// Ranks of a node differ in few variables. The tree has two levels: what all have in common, what a
-// program's ranks have besides, and below these each rank's own. Order matters: of two equal names
-// the program sees the first.
+// The environments of a node's ranks differ in few variables. So they form a tree: the variables
+// that all ranks share, then those that a program's ranks share, then each rank's own. Order
+// matters: of two entries with the same name a program sees the first.
 #include "wire/environments.h"
 
 #include <fmt/format.h>
@@ -18,14 +18,14 @@ namespace {
 
 using Lines = std::vector<std::string_view>;
 
-constexpr int kLevels = 2;  // that a rank's builds on: its program's, all ranks'
+constexpr int kLevels = 2;  // levels below a rank's own: its program's, and all ranks'
 
 [[noreturn]] void bad_environment(const std::string& reason) {
   throw Error(Exit::kVersion, "malformed environment", reason);
 }
 
-// What both have, in the order of both. A greedy match, not the longest common subsequence: what it
-// misses is sent with each rank, and the result is the same.
+// The lines that both have, in the order of both. A greedy match, not the longest common
+// subsequence: each rank sends the lines that it misses, and the result is the same.
 Lines common_lines(const Lines& first, const Lines& second) {
   Lines common;
   auto from = second.begin();
@@ -38,7 +38,7 @@ Lines common_lines(const Lines& first, const Lines& second) {
   return common;
 }
 
-// The lines as what is added to a base, which they contain in this order.
+// Expresses `lines` as additions to `base`, whose lines are all in `lines`, in the same order.
 Environment built_on(const Lines& base, std::uint32_t number, const Lines& lines) {
   Environment built;
   built.base = base.empty() ? 0 : number;
@@ -56,13 +56,13 @@ Environment built_on(const Lines& base, std::uint32_t number, const Lines& lines
 struct ProgramLines {
   Lines common;
   std::size_t ranks = 0;
-  std::uint32_t number = 0;  // of its Environment, or of what it builds on
+  std::uint32_t number = 0;  // of the Environment for `common`, or of its base
 };
 
 }  // namespace
 
-// First what each program's ranks have in common, then what all programs have; both are numbered
-// from 1. Each rank's own lines are built on the nearest of them.
+// Computes the lines that each program's ranks share, then those that all programs share; both are
+// numbered from 1. Each rank's own lines build on the nearest of them.
 SharedEnvironments share_environments(const std::vector<RankVariables>& ranks) {
   std::map<int, ProgramLines> programs;
   for (const RankVariables& rank : ranks) {
@@ -75,14 +75,14 @@ SharedEnvironments share_environments(const std::vector<RankVariables>& ranks) {
   for (const auto& [index, program] : programs) {
     all = std::exchange(first, false) ? program.common : common_lines(all, program.common);
   }
-  // One rank shares with nobody.
+  // A single rank shares nothing.
   if (ranks.size() < 2) all.clear();
   SharedEnvironments shared;
   if (!all.empty()) shared.common.push_back(built_on({}, 0, all));
   const auto number_of_all = static_cast<std::uint32_t>(shared.common.size());
   for (auto& [index, program] : programs) {
     program.number = number_of_all;
-    // Nothing would be saved by a level for this program alone.
+    // A separate level for this program would save nothing.
     if (program.ranks < 2 || program.common.size() == all.size()) {
       program.common = all;
       continue;
@@ -126,7 +126,7 @@ std::vector<std::string_view> Environments::checked(const Environment& environme
   all.reserve(base.size() + environment.added.size());
   std::size_t next = 0;
   for (const AddedVariable& added : environment.added) {
-    // Out of order, or behind the end of what it is added to.
+    // Out of order, or past the end of the base.
     if (added.after < next || added.after > base.size()) {
       bad_environment(fmt::format("a variable after {} of {}", added.after, base.size()));
     }

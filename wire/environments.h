@@ -1,7 +1,7 @@
 #pragma once
-// The environments of a node's ranks on their way to it. They are nearly the same, so what ranks
-// have in common crosses once, as an Environment message, and each rank brings what it has beside
-// that. share_environments() is the launcher's end, Environments the agent's. Pure.
+// The environments of a node's ranks, as sent to the node. They are nearly the same, so shared
+// variables are sent once, as an Environment message, and each rank carries the rest.
+// share_environments() runs in the launcher, Environments in the agent. Pure.
 
 #include <cstddef>
 #include <string>
@@ -18,18 +18,17 @@ struct RankVariables {
 };
 
 struct SharedEnvironments {
-  std::vector<Environment> common;  // to be sent before the ranks, in this order
+  std::vector<Environment> common;  // to send before the ranks, in this order
   std::vector<Environment> own;     // of each rank
 };
 
 SharedEnvironments share_environments(const std::vector<RankVariables>& ranks);
 
-// What has come of a conversation's Environment messages.
+// The Environment messages that a conversation has received so far.
 class Environments {
  public:
-  // These throw Error(kVersion) on an environment that nobody may send: built on one that has not
-  // come, or that is itself built on another one's; out of order; or longer than a program's may
-  // be.
+  // These throw Error(kVersion) on an invalid environment: its base is missing or nested too deep,
+  // its variables are out of order, or it exceeds the limits of a program's environment.
   void add(Environment environment);
   // The variables of a rank, in order. They point into this object and into `own`.
   std::vector<std::string_view> lines(const Environment& own) const;

@@ -1,5 +1,5 @@
-// Bytes over descriptors. The reader gives out bytes as they come; a FrameReader behind it makes
-// whole messages of them.
+// Bytes over descriptors. Reads return bytes as they arrive; a FrameReader above makes messages of
+// them.
 #include "wire/fd_stream.h"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ class FdStream final : public ByteStream {
     boost::system::error_code error;
     const std::size_t size = co_await input_.async_read_some(
         asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
-    // close() during a read counts as the end: ByteStream promises it.
+    // close() during a read counts as the end, as ByteStream promises.
     if (error == asio::error::eof || error == asio::error::operation_aborted || closed_) {
       co_return std::string();
     }
@@ -38,7 +38,7 @@ class FdStream final : public ByteStream {
     co_return bytes;
   }
 
-  // Pieces are not copied together: one call writes many of them.
+  // The pieces are not joined by a copy: one call writes many of them.
   awaitable<void> write_pieces(std::vector<std::string> pieces) override {
     if (closed_) throw Error(Exit::kIo, "cannot write", "the stream is closed");
     GatheredWrite write;

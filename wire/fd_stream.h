@@ -1,5 +1,5 @@
 #pragma once
-// A ByteStream over descriptors: one that goes both ways (a socket pair) or two (the agent's
+// A ByteStream over one descriptor in both directions (a socket pair), or over two (the agent's
 // standard input and output). Owns them and makes them non-blocking. The program must ignore
 // SIGPIPE.
 

@@ -1,7 +1,7 @@
 #pragma once
-// The parts of the field table (fields.h): the bounds of fields, and kinds of fields that are made
-// of several of codec.h's. Bounds are far above real nodes: they keep a stranger from making this
-// side allocate without end.
+// The parts of the field table (fields.h): bounds of fields, and kinds of fields composed of
+// codec.h's. The bounds are far above real nodes: they limit how much untrusted input can make us
+// allocate.
 
 #include <concepts>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace dtl {
 
-constexpr std::size_t kMaxNameBytes = 255;    // host, interface and version names
+constexpr std::size_t kMaxNameBytes = 255;    // names of hosts and interfaces, versions
 constexpr std::size_t kMaxPathBytes = 4096;   // PATH_MAX
 constexpr std::size_t kMaxTextBytes = 16384;  // text for people
 constexpr std::size_t kMaxCpus = 65536;       // of a node; a CPU number is below this
@@ -23,17 +23,17 @@ constexpr std::size_t kMaxAccelerators = 1024;
 constexpr std::size_t kMaxNumaNodes = 1024;  // the kernel's own limit
 constexpr std::size_t kMaxAddresses = 4096;
 constexpr std::size_t kMaxStrings = 65536;      // arguments, or variables, of one rank
-constexpr std::size_t kMaxEnvironments = 4096;  // a node has no more ranks, hence no more programs
+constexpr std::size_t kMaxEnvironments = 4096;  // a node has no more ranks, hence programs
 constexpr std::size_t kMaxFacts = 4096;
-constexpr std::size_t kMaxReports = 256;  // of one RankStates; several follow each other
-constexpr std::size_t kMaxComms = 16;     // of one rank that are told
-constexpr std::size_t kMaxWires = 32;     // the same: those that carry most
+constexpr std::size_t kMaxReports = 256;  // in one RankStates; more ranks take several
+constexpr std::size_t kMaxComms = 16;     // reported of one rank
+constexpr std::size_t kMaxWires = 32;     // the same: the busiest ones
 constexpr std::uint32_t kMaxProbeBytes = 1 << 20;
 
 template <class M, class T>
 concept Is = std::same_as<std::remove_const_t<M>, T>;
 
-// The fewest bytes of an element of each list; the Reader checks a count against it.
+// The minimum size of an element of each list; the Reader checks a count against it.
 constexpr std::size_t kLeastText = 4, kLeastCore = 28, kLeastNumaNode = 12, kLeastNic = 27,
                       kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 38, kLeastFact = 8,
                       kLeastVariable = 8, kLeastReport = 17, kLeastComm = 52, kLeastWire = 20;
@@ -44,12 +44,12 @@ void texts(Io& io, const char* field, M& values, std::size_t most, std::size_t m
           [=](Io& to, auto& value) { to.c_text(field, value, most_bytes); });
 }
 
-// A signed number that is never negative, as a u32.
+// A signed number that is never negative, encoded as a u32.
 template <class Io, class T>
 void index_field(Io& io, const char* field, T& value, std::uint32_t most) {
   auto number = static_cast<std::uint32_t>(value);
   io.number(field, number, most);
-  // Const when a Writer calls: the same function reads and writes.
+  // Const for a Writer: the same function reads and writes.
   if constexpr (!std::is_const_v<T>) value = static_cast<T>(number);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// The field table: for each message its number, and its fields in the order of their bytes, each
-// with its bound. One description, read by the Writer, the Reader and the tests. PROTOCOL.md says
-// the same in prose; a change here changes PROTOCOL.md, its test vectors and kProtocol.
+// The field table: the number of each message, and its fields in byte order, each with its bound.
+// The Writer, the Reader and the tests share this one description. PROTOCOL.md says the same in
+// prose; a change here changes PROTOCOL.md, its test vectors and kProtocol.
 
 #include <cstdint>
 #include <type_traits>
@@ -18,7 +18,7 @@ constexpr std::uint16_t kMessageType = 0;
 template <class M>
 constexpr const char* kMessageName = "";
 
-// Of a message that ends with a tail (codec.h): the bytes of its body in front of that.
+// For a message that ends with a tail (codec.h): the bytes of the body before the tail.
 template <class M>
 constexpr std::size_t kBytesBeforeTail = SIZE_MAX;
 
@@ -98,7 +98,7 @@ template <class Io, Is<SpawnFailed> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
   io.text("stage", m.stage, kMaxNameBytes);
-  // MAX_ERRNO of the kernel.
+  // The kernel's MAX_ERRNO.
   io.number("error_number", m.error_number, 4095);
   io.text("reason", m.reason, kMaxNameBytes);
 }
@@ -122,7 +122,7 @@ DTL_MESSAGE(13, Exited);
 template <class Io, Is<Exited> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
-  // As waitpid(2) tells them: 8 bits of a status, 7 bits of a signal's number.
+  // As waitpid(2) reports them: 8 bits of a status, 7 bits of a signal number.
   io.number("code", m.code, 255);
   io.number("signal", m.signal, 127);
   io.number("max_rss_kib", m.max_rss_kib, UINT64_MAX);
@@ -215,7 +215,7 @@ void fields(Io& io, M& m) {
   io.bytes("error_file", m.error_file, kMaxOutputBytes);
 }
 
-DTL_MESSAGE(29, Environment);  // its fields are in part_fields.h: a rank has one, too
+DTL_MESSAGE(29, Environment);  // fields in part_fields.h, as RankSpec has one too
 DTL_MESSAGE(30, Stack);
 template <class Io, Is<Stack> M>
 void fields(Io& io, M& m) {
@@ -304,7 +304,7 @@ void fields(Io& io, M& m) {
 
 #undef DTL_MESSAGE
 
-// The tail of a message; nullptr when it has none.
+// The tail of a message; nullptr if it has none.
 template <class M>
 std::string* tail_of(M&) {
   return nullptr;

@@ -1,5 +1,5 @@
-// Header and body to messages and back. The table of decoders follows from the variant Message, so
-// a new message has one as soon as it is in there.
+// Converts messages to header and body and back. The table of decoders is generated from the
+// variant Message, so a new message is decoded as soon as it is part of it.
 #include "wire/frame.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ template <class Io, class H>
 void header_fields(Io& io, H& header) {
   io.number("length", header.body_bytes, kMaxFrameBytes - kFrameHeaderBytes);
   io.number("type", header.type, UINT16_MAX);
-  io.number("flags", header.flags, 0);  // none is defined yet
+  io.number("flags", header.flags, 0);  // none is defined
   io.number("checksum", header.checksum, UINT32_MAX);
   io.number("sequence", header.sequence, UINT32_MAX);
 }
@@ -50,7 +50,7 @@ struct Decoder {
   std::size_t bytes_before_tail = 0;
 };
 
-// The decoder of each message type, by number; not every number has one.
+// The decoder of each message type, by number; some numbers have none.
 template <class... M>
 constexpr auto make_decoders(std::variant<M...>*) {
   std::array<Decoder, std::max({kMessageType<M>...}) + std::size_t{1}> decoders{};
@@ -77,7 +77,7 @@ Frame encode_frame(Message message, std::uint32_t sequence) {
       [&]<class M>(M& m) {
         Writer writer(kMessageName<M>);
         Header header;
-        header_fields(writer, header);  // room for it
+        header_fields(writer, header);  // reserves its bytes
         fields(writer, std::as_const(m));
         Frame frame{writer.take(), {}};
         if (std::string* tail = tail_of(m)) frame.tail = std::move(*tail);
@@ -108,13 +108,13 @@ void set_frame_sequence(Frame& frame, std::uint32_t sequence) {
 std::vector<Start> split_start(Start start, const std::vector<std::size_t>& shared_bytes) {
   constexpr std::size_t kRoomForTheRest = 256;  // header, secret, count
   std::vector<Start> pieces;
-  // Full, so that the first rank opens a message.
+  // Starts full, so that the first rank opens a message.
   std::size_t filled = kMaxFrameBytes;
   for (std::size_t i = 0; i < start.ranks.size(); ++i) {
     RankSpec& rank = start.ranks[i];
     Writer writer("Start");
     fields(writer, std::as_const(rank));
-    // Measured by writing it, so that no second description of the fields is needed.
+    // Measures by writing, so the fields need no second description.
     const std::size_t size = writer.written().size();
     if (size + shared_bytes.at(i) > kMaxFrameBytes - kRoomForTheRest) {
       throw Error(Exit::kUsage, fmt::format("cannot start rank {}", rank.rank),
@@ -143,9 +143,9 @@ void FrameReader::feed(std::string bytes) {
   at_ = 0;
 }
 
-// Fills a part of the frame up to this many bytes; false when more must come.
+// Fills part of the frame up to this many bytes; false if more must arrive.
 bool FrameReader::gather(std::string& part, std::size_t bytes) {
-  // Checked by now: `bytes` is within kMaxFrameBytes.
+  // Checked already: `bytes` is within kMaxFrameBytes.
   part.reserve(bytes);
   const std::size_t size = std::min(bytes - part.size(), received_.size() - at_);
   part.append(received_, at_, size);
@@ -159,7 +159,7 @@ std::optional<Message> FrameReader::next() {
   if (header.type >= kDecoders.size() || kDecoders[header.type].decode == nullptr) {
     garbage(fmt::format("unknown message type {}", header.type));
   }
-  // Before the body: a frame that comes twice, or one lost, must not be waited for.
+  // Checked before the body: never wait for the body of a repeated frame, or of one after a gap.
   if (header.sequence != expected_sequence_) {
     garbage(
         fmt::format("sequence number {} where {} was due", header.sequence, expected_sequence_));

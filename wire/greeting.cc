@@ -1,5 +1,5 @@
-// A login shell may print anything before the agent starts, also something that looks like the
-// marker: the search goes on behind what does not parse.
+// A login shell may print anything before the agent starts, even something that looks like the
+// marker: the search continues after text that does not parse.
 #include "wire/greeting.h"
 
 #include <fmt/format.h>
@@ -44,9 +44,9 @@ std::optional<GreetingFound> find_greeting(std::string_view received) {
     const std::size_t words = at + kGreetingMarker.size();
     const std::size_t end = received.find('\n', words);
     if (end == std::string_view::npos) {
-      // The rest of the line may still come.
+      // The rest of the line may still arrive.
       if (received.size() - words <= kMaxLineBytes) return std::nullopt;
-      // Such a long line is the shell's, not the marker.
+      // Such a long line comes from the shell, not from an agent.
       continue;
     }
     if (const auto greeting = parse_words(received.substr(words, end - words))) {

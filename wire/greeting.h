@@ -1,8 +1,7 @@
 #pragma once
-// The agent's marker line, the first thing it writes on standard output, after anything that the
-// login shell printed: "\nDTLAUNCH-AGENT <protocol> <version> <32 hex digits>\n". From the next
-// byte on both directions carry frames. Texts that a stranger may have written are printable
-// (base/text.h) in the result.
+// The agent's marker line: its first line on standard output, after whatever the login shell
+// printed: "\nDTLAUNCH-AGENT <protocol> <version> <32 hex digits>\n". After it both directions
+// carry frames. Untrusted texts in the result are printable (base/text.h).
 
 #include <optional>
 #include <string>
@@ -18,8 +17,8 @@ struct Greeting {
 
 std::string to_line(const Greeting& greeting);
 
-// Finds the marker in what has arrived so far. noise is what came before it (shown to the user),
-// rest the bytes after it (the first frames).
+// Finds the marker in the bytes so far. noise: the text before it, shown to the user; rest: the
+// bytes after it, the first frames.
 struct GreetingFound {
   Greeting greeting;
   std::string noise;

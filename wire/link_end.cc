@@ -1,5 +1,5 @@
-// Numbers are counts: `received` is also the number of the next frame that is expected. kept_ holds
-// the frames sent_ - kept_.size() .. sent_ - 1, in order.
+// Numbers are counts: `received` is also the number of the next expected frame. kept_ holds the
+// frames sent_ - kept_.size() .. sent_ - 1, in order.
 #include "wire/link_end.h"
 
 #include <string>
@@ -38,7 +38,7 @@ bool LinkEnd::acknowledge(std::uint64_t received) {
 }
 
 ResumeAnswer LinkEnd::admit(const Resume& offer, std::string_view token) {
-  // An older attempt may arrive late, when a newer one has the link already.
+  // An older attempt may arrive after a newer one has taken over the link.
   if (offer.token != token || offer.attempt <= attempt_) return ResumeAnswer::kRefused;
   attempt_ = offer.attempt;
   return ResumeAnswer::kResumed;
@@ -51,7 +51,7 @@ Resume LinkEnd::offer(std::string_view token, std::uint32_t attempt) {
 
 std::optional<std::vector<Frame>> LinkEnd::resume(std::uint64_t received) {
   if (received < sent_ - kept_.size() || !acknowledge(received)) return std::nullopt;
-  said_ = received_;  // by the offer, or by its answer
+  said_ = received_;  // the offer or its answer reports it
   unsaid_bytes_ = 0;
   return std::vector<Frame>(kept_.begin(), kept_.end());
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The fields of what messages are made of: ranks, endpoints, what a node has. The messages
-// themselves are in fields.h.
+// The fields of the parts of messages: ranks, endpoints, the facts of a node. fields.h has the
+// messages themselves.
 
 #include <cstdint>
 #include <type_traits>
@@ -43,7 +43,7 @@ void fields(Io& io, M& m) {
   io.number("speed_mbps", m.speed_mbps, UINT32_MAX);
   io.number("mtu", m.mtu, UINT32_MAX);
   texts(io, "addresses", m.addresses, kMaxAddresses, kMaxNameBytes);
-  // One for each address; an address of IPv6 has 128 bits.
+  // One for each address; IPv6 addresses have 128 bits.
   io.list("prefix_bits", m.prefix_bits, kMaxAddresses, 4,
           [](Io& to, auto& bits) { to.number("prefix_bits", bits, 128); });
   auto numa = static_cast<std::uint32_t>(m.numa + 1);  // 0: unknown
@@ -71,7 +71,7 @@ void fields(Io& io, M& m) {
 }
 template <class Io, Is<AddedVariable> M>
 void fields(Io& io, M& m) {
-  // Environments::checked() judges whether it lies within the base.
+  // Environments::checked() checks that it lies within the base.
   io.number("after", m.after, kMaxStrings);
   io.c_text("variable", m.variable, kMaxArgumentBytes);
 }
@@ -91,7 +91,7 @@ void fields(Io& io, M& m) {
   io.number("umask", m.umask, 0777);
   cpu_list(io, "cpus", m.cpus);
   io.flag("wants_stdin", m.wants_stdin);
-  // An enumeration goes as its number, with a bound: a stranger's number must be one of its values.
+  // Encoded as the enumeration's number, with a bound: untrusted input may hold any number.
   auto policy = static_cast<std::uint8_t>(m.memory_policy);
   io.number("memory_policy", policy, 3);
   if constexpr (!std::is_const_v<M>) m.memory_policy = static_cast<MemoryPolicy>(policy);

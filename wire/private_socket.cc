@@ -16,7 +16,7 @@ void open_in_this_process(asio::ip::tcp::socket& socket, const asio::ip::tcp& pr
 }
 
 void keep_in_this_process(asio::ip::tcp::socket& socket) {
-  // The flag comes after accept(2): a program that starts in between has the socket.
+  // accept(2) does not set the flag. A program that starts before this line inherits the socket.
   set_close_on_exec(socket.native_handle(), true);
 }
 

@@ -1,17 +1,17 @@
 #pragma once
-// TCP sockets that stay in this process. Asio opens and accepts sockets without close-on-exec: a
-// program that another thread starts meanwhile has them, too, and their other end sees no end
-// before that program's.
+// TCP sockets that child processes do not inherit. Asio opens and accepts sockets without
+// close-on-exec: a program that another thread starts meanwhile inherits them, and the peer sees no
+// end of stream until that program ends.
 
 #include "wire/asio.h"
 
 namespace dtl {
 
-// To be called before async_connect(). If it fails, async_connect() opens the socket itself, and
-// reports the reason if that fails as well.
+// Call it before async_connect(). If it fails, async_connect() opens the socket itself, and reports
+// the error if that fails too.
 void open_in_this_process(asio::ip::tcp::socket& socket, const asio::ip::tcp& protocol);
 
-// To be called on a socket that was accepted.
+// Call it on an accepted socket.
 void keep_in_this_process(asio::ip::tcp::socket& socket);
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// The first failure wins: the ones after it are usually its consequences (a closed stream). The
-// state is shared with completion handlers, which may run after the group is gone.
+// The first failure wins: later ones are usually its consequences (a closed stream). Completion
+// handlers share the state, as they may run after the group is destroyed.
 #include "wire/task_group.h"
 
 #include <utility>
@@ -39,7 +39,7 @@ void run_tasks(asio::io_context& context, const std::function<void(TaskGroup&)>&
   std::exception_ptr fault;
   tasks.on_failure([&](std::exception_ptr failure) {
     fault = std::move(failure);
-    // Nobody joins here: with the context stopped the other tasks never run again.
+    // Nobody joins here: once the context stops, the other tasks never run again.
     context.stop();
   });
   spawn_all(tasks);

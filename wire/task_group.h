@@ -1,8 +1,8 @@
 #pragma once
-// TaskGroup: coroutines that belong together. spawn() starts one at once, join() returns when all
-// have ended; the first failure wins: it runs on_failure (which should close what the others wait
-// for) and join() rethrows it. One io_context thread. The group must be joined, unless the
-// io_context never runs again.
+// TaskGroup: a group of coroutines. spawn() starts one at once; join() returns when all have ended.
+// The first failure runs on_failure, which should close whatever the others wait for, and join()
+// rethrows it. One io_context thread. The group must be joined, unless the io_context never runs
+// again.
 
 #include <exception>
 #include <functional>
@@ -19,7 +19,7 @@ class TaskGroup {
   TaskGroup& operator=(const TaskGroup&) = delete;
 
   void spawn(awaitable<void> task);
-  // Called once, at the first failure, with it.
+  // Called once, with the first failure.
   void on_failure(std::function<void(std::exception_ptr)> handler);
   awaitable<void> join();
 
@@ -36,8 +36,8 @@ class TaskGroup {
   std::shared_ptr<State> state_;  // shared with the tasks' completion handlers
 };
 
-// Runs `context` until the tasks that `spawn_all` spawns, and what they began, are over. The first
-// failure stops it and is rethrown.
+// Runs `context` until the tasks that `spawn_all` spawns, and those that they start, are over. The
+// first failure stops it and is rethrown.
 void run_tasks(asio::io_context& context, const std::function<void(TaskGroup&)>& spawn_all);
 
 }  // namespace dtl

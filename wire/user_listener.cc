@@ -1,5 +1,5 @@
-// Accepts without waiting, as many as there are: the descriptor is non-blocking, and asio only says
-// that somebody has come.
+// Accepts all waiting connections without blocking: the descriptor is non-blocking, and asio only
+// reports that a connection is waiting.
 #include "wire/user_listener.h"
 
 #include <sys/socket.h>
@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Out of descriptors, the socket stays readable: without a pause, waiting for it would be a loop
-// that takes a whole core until somebody closes one.
+// Without free descriptors the socket stays readable: without this pause, waiting would busy-loop
+// until somebody closes one.
 constexpr auto kPause = 100ms;
 
 }  // namespace
@@ -31,7 +31,7 @@ void UserListener::start(Fd listening) {
 }
 
 void UserListener::close() {
-  boost::system::error_code ignored;  // it is open until here
+  boost::system::error_code ignored;  // it is always open here
   socket_.close(ignored);
   pause_.cancel();
 }
@@ -58,8 +58,7 @@ bool UserListener::take_all() {
       all = errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
       break;
     }
-    // The socket's mode keeps others out already; this holds also where the folder's file system
-    // ignores it.
+    // The socket's mode already keeps other users out, but some file systems ignore it.
     if (peer_is_same_user(peer.get())) {
       taken_(std::move(peer));
     } else {

@@ -1,6 +1,6 @@
 #pragma once
-// UserListener: takes every connection to a listening unix socket that comes from this very user,
-// and hangs up on others. Belongs to the io_context's thread.
+// UserListener: accepts every connection of this same user to a listening unix socket, and closes
+// those of other users. Belongs to the io_context's thread.
 
 #include <functional>
 
@@ -12,11 +12,11 @@ namespace dtl {
 class UserListener {
  public:
   using Taken = std::function<void(Fd peer)>;
-  // refused: called once when others were hung up on, however many; may be empty.
+  // refused: called once when connections of others were closed, however many; may be empty.
   UserListener(asio::io_context& context, Taken taken, std::function<void()> refused = {});
 
   void start(Fd listening);  // once
-  void close();              // nobody is taken from now on
+  void close();              // accepts nothing from now on
 
  private:
   void wait();
