@@ -1,5 +1,5 @@
-// The words of the three services, and how far to believe them. Outside a cloud anything may answer
-// at this address, so a cloud counts only if its answer has the form that it promises.
+// The protocols of the three services. Outside a cloud anything may answer at this address, so an
+// answer counts only if it has the form that this cloud promises.
 #include "agent/cloud/cloud_talk.h"
 
 #include <algorithm>
@@ -14,15 +14,15 @@ using Json = nlohmann::json;
 using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
-// The least notice that each cloud promises. It counts where the time that the cloud tells cannot
-// be right by our clock: in the past, or further away than any of these notices.
+// The shortest notice that each cloud promises. Used if the time in the notice cannot be right by
+// our clock: in the past, or more than kLongestLeft away.
 constexpr milliseconds kAwsLeft = 120s;
 constexpr milliseconds kGoogleLeft = 30s;
 constexpr milliseconds kAzureLeft = 30s;
 constexpr milliseconds kLongestLeft = 1h;
 
-constexpr const char* kTokenLife = "21600";  // seconds; the longest there is
-// Far more than any real token or name. Both come in an answer that may be anybody's.
+constexpr const char* kTokenLife = "21600";  // seconds; the maximum
+// Far above any real token or name, as the answer may come from anybody.
 constexpr std::size_t kMostToken = 4096;
 constexpr std::size_t kMostName = 256;
 constexpr const char* kAddress = "169.254.169.254";
@@ -39,14 +39,14 @@ milliseconds time_left(const std::string& when, const char* form, std::time_t no
   return left > 0ms && left <= kLongestLeft ? left : otherwise;
 }
 
-// Returns "" where the text is missing. A field of another type counts as missing.
+// Returns "" if the text is missing or the field has another type.
 std::string text_of(const Json& object, const char* key) {
   const auto at = object.find(key);
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-// The body as one word of visible characters; "" if it is something else. A token goes back in a
-// header, where a line end would begin another header.
+// The body if it is one word of visible characters, else "". A token is sent back in a header,
+// where a newline would begin another header.
 std::string one_word(const std::string& body, std::size_t most) {
   const std::string word(trim(body));
   const auto visible = [](char c) { return c > ' ' && c < 0x7f; };
@@ -54,14 +54,14 @@ std::string one_word(const std::string& body, std::size_t most) {
   return fits ? word : std::string();
 }
 
-// The types of events that take the machine away for good, or for longer than ranks can wait.
-// Freeze is not one of them: it pauses a machine for some seconds.
+// Whether events of this type take the machine away for good, or for longer than ranks can wait.
+// Freeze does not: it pauses a machine for some seconds.
 bool takes_away(const std::string& event_type) {
   return event_type == "Preempt" || event_type == "Terminate" || event_type == "Redeploy" ||
          event_type == "Reboot";
 }
 
-// Azure tells each machine of a group about the events of all of them.
+// Azure reports the events of a whole group of machines to each of them.
 bool concerns(const Json& event, const std::string& machine) {
   const auto list = event.find("Resources");
   if (list == event.end() || !list->is_array()) return false;
@@ -70,8 +70,8 @@ bool concerns(const Json& event, const std::string& machine) {
   });
 }
 
-// Without this header the service refuses the question, and so does Google's without its own: that
-// keeps out requests that something else forwards.
+// Azure refuses requests without this header, and Google those without its own, to keep out
+// requests that something else forwards.
 MetadataRequest of_azure(const std::string& path) {
   return {"GET", kAddress, path, {{"Metadata", "true"}}};
 }
@@ -128,7 +128,7 @@ MetadataRequest CloudTalk::begin() {
     case Cloud::kAws:
       return token_.empty() ? ask_token() : ask_action();
     case Cloud::kAzure:
-      // Events name machines, so the name of ours comes first.
+      // Events name machines, so ask for our own name first.
       if (name_.empty()) {
         return of_azure("/metadata/instance/compute/name?api-version=2020-06-01&format=text");
       }
@@ -159,18 +159,18 @@ std::optional<MetadataRequest> CloudTalk::take_aws(const MetadataAnswer& answer,
     if (token_.empty()) return std::nullopt;
     return ask_action();
   }
-  if (answer.status == 401 && !std::exchange(renewed_, true)) {  // the token has run out
+  if (answer.status == 401 && !std::exchange(renewed_, true)) {  // the token has expired
     token_.clear();
     return ask_token();
   }
-  // 404 is the service's way to say that no action is planned.
+  // With 404 the service says that no action is planned.
   answers_ = answer.status == 200 || answer.status == 404;
   if (answer.status == 200) notice_ = read_instance_action(answer.body, now);
   return std::nullopt;
 }
 
 void CloudTalk::take_gcp(const MetadataAnswer& answer) {
-  // Without the header it may be any web server that says 200 to everything.
+  // Without the header it may be any web server that answers 200 to everything.
   answers_ = answer.status == 200 && answer.of_google;
   if (answers_ && trim(answer.body) == "TRUE") {
     notice_ = CloudNotice{"gcp: preempted", kGoogleLeft};
@@ -183,7 +183,7 @@ std::optional<MetadataRequest> CloudTalk::take_azure(const MetadataAnswer& answe
   if (name_.empty()) {
     name_ = one_word(answer.body, kMostName);
     if (name_.empty()) return std::nullopt;
-    // With the name known, this asks for the events.
+    // Now that the name is known, ask for the events.
     return begin();
   }
   notice_ = read_scheduled_events(answer.body, name_, now, answers_);

@@ -1,8 +1,8 @@
 #pragma once
-// CloudTalk: the conversation with one cloud's metadata service about whether this node is about to
-// be taken away. A round is one question or a few, and a new round begins every few seconds. Pure,
-// without a socket or a clock, so that tests can play all three clouds. metadata_client.h carries
-// the questions, notice_watch.h starts the rounds.
+// CloudTalk: asks one cloud's metadata service whether this node will be taken away. A round is one
+// or more requests; a new round begins every few seconds. Pure, without socket or clock, so tests
+// can play all three clouds. metadata_client.h sends the requests, notice_watch.h starts the
+// rounds.
 
 #include <chrono>
 #include <ctime>
@@ -19,22 +19,22 @@ namespace dtl {
 
 Library json_library();  // for --version -v
 
-// `host` is for the Host header alone: every request goes to metadata_service().
+// `host` is only for the Host header: every request goes to metadata_service().
 struct MetadataRequest {
   std::string method, host, path;
   std::vector<std::pair<std::string, std::string>> headers;
 };
 
-// Only what a CloudTalk looks at. body: up to 64 KiB.
+// The parts that a CloudTalk reads. body: at most 64 KiB.
 struct MetadataAnswer {
   int status = 0;
-  bool of_google = false;  // says so in a header
+  bool of_google = false;  // a header says that Google's service answered
   std::string body;
 };
 
 struct CloudNotice {
   std::string told_by;  // "aws: terminate", for the user
-  // Until the node goes: what the cloud said, or its least notice where that cannot be right.
+  // Until the node is taken away: as the notice says, or the cloud's shortest if that is invalid.
   std::chrono::milliseconds left{};
 };
 
@@ -44,11 +44,11 @@ class CloudTalk {
 
   // The first request of a round.
   MetadataRequest begin();
-  // Takes the answer to the last request; nullopt: none came in time. Returns the next request of
-  // this round; nullopt: the round is over. now: seconds since 1970, since clouds give dates.
+  // Takes the answer to the last request; nullopt: no answer in time. Returns the next request of
+  // this round; nullopt: the round is over. now: seconds since 1970, as clouds send dates.
   std::optional<MetadataRequest> take(const std::optional<MetadataAnswer>& answer, std::time_t now);
 
-  // What the round has shown, after take() has had no more requests.
+  // The result of the round, once take() returns no more requests.
   bool answers() const { return answers_; }  // as this cloud does
   const std::optional<CloudNotice>& notice() const { return notice_; }
 
@@ -60,22 +60,21 @@ class CloudTalk {
   MetadataRequest ask_action() const;
 
   Cloud cloud_;
-  std::string token_;  // of AWS; empty: to be had first
+  std::string token_;  // AWS's; empty: ask for it first
   bool asks_token_ = false;
-  // A new token was asked for in this round. A service that refuses every token is asked no
-  // further.
+  // This round asked for a new token. If the service refuses that too, the round ends.
   bool renewed_ = false;
-  std::string name_;  // of this machine in Azure's events; empty: to be asked first
+  std::string name_;  // this machine's in Azure's events; empty: ask for it first
   bool answers_ = false;
   std::optional<CloudNotice> notice_;
 };
 
-// What AWS says of an instance that is to go: {"action": "terminate", "time":
-// "2017-09-18T08:22:00Z"}. nullopt: the body says something else.
+// AWS's notice for an instance: {"action": "terminate", "time": "2017-09-18T08:22:00Z"}.
+// nullopt: the body says something else.
 std::optional<CloudNotice> read_instance_action(std::string_view body, std::time_t now);
 
-// The first of Azure's scheduled events that takes the machine of that name away; nullopt: none
-// does. valid: set to whether the body is such a list, since an empty list proves the service, too.
+// The first of Azure's scheduled events that takes the named machine away; nullopt: none does.
+// valid: set to whether the body is an event list; an empty list proves that Azure answered.
 std::optional<CloudNotice> read_scheduled_events(std::string_view body, const std::string& machine,
                                                  std::time_t now, bool& valid);
 

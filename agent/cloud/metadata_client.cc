@@ -1,5 +1,5 @@
-// Every step ends quietly where it fails: outside of its cloud a service is absent, and that is not
-// an error that users should see.
+// Every failed step returns quietly: outside its cloud a service is absent, and users should not
+// see an error about that.
 #include "agent/cloud/metadata_client.h"
 
 #include "base/limits.h"
@@ -20,7 +20,7 @@ namespace {
 namespace http = boost::beast::http;
 
 constexpr int kHttp11 = 11;
-// Who answers outside a cloud is unknown, so this bounds what is read of it.
+// Outside a cloud the answer may come from anybody, so this limits how much is read.
 constexpr std::uint32_t kMostHead = 8 << 10;
 constexpr std::uint64_t kMostBody = 64 << 10;
 
@@ -41,7 +41,7 @@ awaitable<std::optional<MetadataAnswer>> ask_metadata(asio::io_context& context,
                                                       asio::ip::tcp::endpoint service,
                                                       MetadataRequest wanted) {
   asio::ip::tcp::socket socket(context);
-  // One deadline for all steps. Closing the socket fails whichever of them waits.
+  // One deadline for all steps: closing the socket fails the pending one.
   const Deadline deadline(context, Deadline::Clock::now() + kMetadataPatience, [&socket] {
     boost::system::error_code ignored;
     socket.close(ignored);

@@ -1,6 +1,6 @@
 #pragma once
-// Asks a metadata service one question, over plain HTTP as these services have it. Knows nothing of
-// clouds but a header of Google's. The only user of Boost.Beast, which costs 10 s to compile.
+// Asks a metadata service one question, over plain HTTP. Knows nothing of clouds except a header of
+// Google's. Only its source includes Boost.Beast, which takes 10 s to compile.
 
 #include <optional>
 
@@ -9,8 +9,8 @@
 
 namespace dtl {
 
-// Connects to the service itself, whatever proxies are set, and follows no redirect. nullopt: no
-// answer within kMetadataPatience, or one that is not HTTP.
+// Connects directly, ignoring proxies, and follows no redirect. nullopt: no answer within
+// kMetadataPatience, or the answer is not HTTP.
 awaitable<std::optional<MetadataAnswer>> ask_metadata(asio::io_context& context,
                                                       asio::ip::tcp::endpoint service,
                                                       MetadataRequest request);

@@ -1,5 +1,5 @@
-// Goes round the clouds until one of them answers, and then asks that one alone. The watch never
-// gives up: a service may come late, and a notice matters more than the cost of asking.
+// Tries the clouds in turn until one answers, then asks only that one. The watch never gives up: a
+// service may come up late, and a notice is worth the cost of asking.
 #include "agent/cloud/notice_watch.h"
 
 #include <ctime>
@@ -12,7 +12,7 @@
 namespace dtl {
 namespace {
 
-// Then the user is told, once: one lost answer is not worth a line.
+// Then the user is told, once: one lost answer is not worth a message.
 constexpr int kRoundsInVain = 3;
 
 std::vector<CloudTalk> talks_with(Cloud cloud) {
@@ -23,7 +23,7 @@ std::vector<CloudTalk> talks_with(Cloud cloud) {
   return talks;
 }
 
-// By pointer, as a coroutine takes its parameters by value. The talk outlives the round.
+// By pointer, as coroutines take parameters by value. The talk outlives the round.
 awaitable<void> go_round(asio::io_context& context, CloudTalk* talk,
                          asio::ip::tcp::endpoint service) {
   std::optional<MetadataRequest> request = talk->begin();
@@ -61,7 +61,7 @@ awaitable<void> watch_notices(asio::io_context& context, Cloud cloud,
         co_return;
       }
       answered = talks[i].answers();
-      // A node has one cloud. Moved out first: assign() from an element of itself would destroy it.
+      // A node has one cloud. Moved out first: assign() from its own element would destroy it.
       if (answered && talks.size() > 1) {
         const CloudTalk found = std::move(talks[i]);
         talks.assign(1, found);
@@ -69,7 +69,7 @@ awaitable<void> watch_notices(asio::io_context& context, Cloud cloud,
     }
     in_vain = answered ? 0 : in_vain + 1;
     if (in_vain == kRoundsInVain) listeners.say(nobody(cloud));
-    // Where nobody answers each question costs its whole patience, so they become rare.
+    // If nobody answers, each question takes the full timeout, so ask rarely.
     pause.expires_after(in_vain < kRoundsInVain ? kMetadataPeriod : kMetadataAbsent);
     co_await pause.async_wait(asio::use_awaitable);
   }

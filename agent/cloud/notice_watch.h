@@ -1,7 +1,7 @@
 #pragma once
-// Asks the metadata service of this node's cloud, for as long as the agent lives, whether the node
-// is about to be taken away (--spot). A service that is absent or hangs costs a socket and nothing
-// else. What a notice leads to is the launcher's business.
+// Asks this node's cloud whether the node will be taken away (--spot), while the agent lives. A
+// service that is absent or hangs costs only a socket. The launcher decides what follows from a
+// notice.
 
 #include <functional>
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace dtl {
 
-// Both are called on the io_context's thread.
+// Called on the io_context's thread.
 struct NoticeListeners {
   std::function<void(const CloudNotice&)> leaving;  // once
   std::function<void(const std::string&)> say;      // for the user
 };
 
-// All three clouds have theirs at this address. Tests pass another endpoint to watch_notices().
+// All three clouds use this address. Tests pass another endpoint to watch_notices().
 asio::ip::tcp::endpoint metadata_service();
 
-// Returns after the first notice. cloud: kAuto takes the first cloud that answers as itself.
+// Returns after the first notice. cloud: kAuto takes the first cloud whose answer is valid.
 awaitable<void> watch_notices(asio::io_context& context, Cloud cloud,
                               asio::ip::tcp::endpoint service, NoticeListeners listeners);
 

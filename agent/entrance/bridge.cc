@@ -1,6 +1,6 @@
-// Bytes are copied as they are; frames are for the two ends. Each direction has a buffer of bounded
-// size, so that a slow reader slows the writer. Nothing blocks but poll(2): with both directions
-// full, a blocking write would wait for ever.
+// Copies bytes unchanged; only the two ends know frames. Each direction has a buffer of bounded
+// size, so a slow reader slows the writer. Only poll(2) blocks: if both directions were full, a
+// blocking write would wait forever.
 #include "agent/entrance/bridge.h"
 
 #include <poll.h>
@@ -23,10 +23,10 @@
 namespace dtl {
 namespace {
 
-constexpr std::int64_t kGreetingMs = 2000;  // of a service; a healthy one needs 10
+constexpr std::int64_t kGreetingMs = 2000;  // for a service; a healthy one needs 10
 constexpr std::size_t kReadBytes = 64 << 10;
 
-// Reads what is there into text. False at the end of the stream.
+// Appends the available bytes to text. False at the end of the stream.
 bool take_some(int fd, std::string& text) {
   std::array<char, kReadBytes> buffer;
   const ssize_t size = ::read(fd, buffer.data(), buffer.size());
@@ -34,15 +34,15 @@ bool take_some(int fd, std::string& text) {
   return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-// Writes what fits and removes it from text. False when nobody reads any more.
+// Writes as much as fits and removes it from text. False if nobody reads any more.
 bool write_some(int fd, std::string& text) {
   const ssize_t size = ::write(fd, text.data(), text.size());
   if (size > 0) text.erase(0, static_cast<std::size_t>(size));
   return size >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
-// All that has come when the greeting is complete; what follows the greeting is for the launcher.
-// Empty when it is late or of another version.
+// All bytes up to the moment when the greeting is complete; bytes after the greeting are for the
+// launcher. Empty if the greeting is late or of another version.
 std::string read_greeting(int socket) {
   std::string received;
   const std::int64_t deadline = boot_time_ms() + kGreetingMs;
@@ -59,11 +59,11 @@ std::string read_greeting(int socket) {
   }
 }
 
-// One direction of the bridge.
+// One direction.
 struct Lane {
   int from = -1, to = -1;
   std::string waiting;
-  bool ended = false;  // nothing more will be read
+  bool ended = false;  // nothing more to read
 
   short wanted_input() const { return !ended && waiting.size() < kReadBytes ? POLLIN : 0; }
   short wanted_output() const { return waiting.empty() ? 0 : POLLOUT; }
@@ -88,7 +88,7 @@ Fd find_agent_of(const std::string& link) {
       Fd agent = connect_unix(folder + "/" + kLinksFolder + "/" + link);
       if (agent.valid()) return agent;
     } catch (const Error&) {
-      continue;  // a path that no socket has
+      continue;  // too long for a socket's path
     }
   }
   return Fd();
@@ -99,15 +99,15 @@ void run_bridge(ServiceAgent agent, Fd input, Fd output) {
   for (const int fd : {socket, input.get(), output.get()}) set_nonblocking(fd);
   Lane down{input.get(), socket, {}, false};
   Lane up{socket, output.get(), std::move(agent.greeting), false};
-  // Only the agent's side ends the bridge: a launcher that has sent everything still wants the
+  // Only the agent's side ends the bridge: a launcher that has sent everything still waits for
   // answers.
   while (!up.ended || !up.waiting.empty()) {
     pollfd ends[] = {{down.from, down.wanted_input(), 0},
                      {up.to, up.wanted_output(), 0},
                      {socket, static_cast<short>(up.wanted_input() | down.wanted_output()), 0}};
     for (pollfd& end : ends) {
-      // poll(2) reports a hang-up even when nothing is asked for, and would return at once each
-      // time.
+      // poll(2) reports a hang-up even if no events are requested, and would return immediately
+      // each time.
       if (end.events == 0) end.fd = -1;
     }
     if (::poll(ends, 3, -1) < 0 && errno != EINTR) return;
@@ -117,9 +117,9 @@ void run_bridge(ServiceAgent agent, Fd input, Fd output) {
       up.ended = true;
     }
     if (!up.waiting.empty() && !write_some(up.to, up.waiting)) return;
-    // An agent that reads no more may still have written something.
+    // An agent that stopped reading may still have written something.
     if (!down.waiting.empty() && !write_some(socket, down.waiting)) down.waiting.clear();
-    // Once everything has left: the agent must not see the end before the last bytes.
+    // Only after all bytes are written: the agent must not see the end before them.
     if (down.ended && down.waiting.empty()) ::shutdown(socket, SHUT_WR);
   }
 }

@@ -1,5 +1,5 @@
-// The keeper is the process that ssh or dtlaunch has started, and the agent its child. So the
-// signals for the agent come to the keeper, and the keeper's exit status is the agent's.
+// The keeper is the process that ssh or dtlaunch started; the agent is its child. So the keeper
+// gets the signals meant for the agent, and its exit status is the agent's.
 #include "agent/entrance/keeper.h"
 
 #include <fcntl.h>
@@ -26,10 +26,10 @@ namespace dtl {
 namespace {
 
 constexpr std::int64_t kStoppedAgentMs = std::chrono::milliseconds(kGuardLease).count();
-constexpr char kName[] = "job-keeper";  // no part of it is in any other program's name here
+constexpr char kName[] = "job-keeper";  // no other program here has a part of it in its name
 
-// What ps and pkill know it by; /proc/PID/exe alone still says dtagent. The kernel shows the
-// arguments (`pkill -f`) from where they lie in memory, so they are overwritten in place.
+// Sets the name that ps and pkill show; only /proc/PID/exe still says dtagent. The kernel shows the
+// arguments (`pkill -f`) from their place in memory, so they are overwritten in place.
 void rename_process(int argument_count, char** arguments) {
   ::prctl(PR_SET_NAME, kName);
   char* const begin = arguments[0];
@@ -39,8 +39,8 @@ void rename_process(int argument_count, char** arguments) {
   std::copy_n(kName, std::min(room, sizeof kName - 1), begin);
 }
 
-// The end of the agent's input and output must be seen when it ends, not when we do. Standard error
-// stays, for end_like().
+// The other side must see the end of the streams when the agent ends, not when the keeper does.
+// Standard error stays open for end_like().
 void let_go_of_streams() {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) {
@@ -49,8 +49,7 @@ void let_go_of_streams() {
   ::close(kInputDescriptor);
 }
 
-// First everything that is left, then the exit: our end tells the other side that nothing runs
-// here.
+// Ends the remaining processes, then exits: our exit tells the other side that nothing runs here.
 [[noreturn]] void end_like(int status) {
   const auto deadline = boot_time_ms() + std::chrono::milliseconds(kReapDeadline).count();
   const KillCount count = end_descendants(deadline, nullptr);
@@ -61,8 +60,8 @@ void let_go_of_streams() {
   ::_exit(static_cast<int>(Exit::kOs));
 }
 
-// Returns 0 when no signal has come by give_up_ms, in milliseconds of CLOCK_BOOTTIME; 0 there means
-// to wait for ever. The signals are blocked.
+// Returns the signal, or 0 if none arrived before give_up_ms, in milliseconds of CLOCK_BOOTTIME; 0
+// there waits forever. The signals are blocked.
 int wait_for_signal(const sigset_t& signals, std::int64_t give_up_ms) {
   if (give_up_ms == 0) return ::sigwaitinfo(&signals, nullptr);
   const std::int64_t left = std::max<std::int64_t>(give_up_ms - boot_time_ms(), 0);
@@ -70,13 +69,13 @@ int wait_for_signal(const sigset_t& signals, std::int64_t give_up_ms) {
   return std::max(::sigtimedwait(&signals, nullptr, &patience), 0);
 }
 
-// Exits as the agent does. Other children are orphans that the agent's end has left to us. An agent
-// that is stopped for as long as its guard waits for it is killed.
+// Exits with the agent's status. Other children are orphans, inherited when the agent ended. Kills
+// an agent that stays stopped for as long as its guard waits for it.
 [[noreturn]] void keep(pid_t agent, const sigset_t& signals) {
-  std::int64_t give_up_ms = 0;  // while it is stopped
+  std::int64_t give_up_ms = 0;  // set while the agent is stopped
   for (;;) {
     const int signal = wait_for_signal(signals, give_up_ms);
-    // Whoever signals us means the agent: ours is the only number that they know.
+    // Signals are meant for the agent: senders only know our pid.
     if (signal > 0 && signal != SIGCHLD) ::kill(agent, signal);
     int status = 0;
     pid_t changed = 0;
@@ -98,10 +97,10 @@ void go_on_below_keeper(int argument_count, char** arguments) {
   sigset_t signals, before;
   ::sigemptyset(&signals);
   for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) {
-    // sigwaitinfo() would take an ignored signal, too: with --unsignalled it must reach nobody.
+    // sigwaitinfo() would take an ignored signal too: with --unsignalled nobody may get it.
     if (!is_ignored(number)) ::sigaddset(&signals, number);
   }
-  ::sigprocmask(SIG_BLOCK, &signals, &before);  // none that comes from here on is missed
+  ::sigprocmask(SIG_BLOCK, &signals, &before);  // from here on no signal is missed
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t agent = ::fork();
   if (agent < 0) throw system_error("cannot start the agent's process");

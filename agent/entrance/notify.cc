@@ -28,13 +28,13 @@ Notifier::Notifier() {
   if (!known || path.size() >= sizeof address_.sun_path) return;
   address_.sun_family = AF_UNIX;
   std::memcpy(address_.sun_path, path.data(), path.size());
-  if (path[0] == '@') address_.sun_path[0] = '\0';  // an abstract name has no file
-  // Without a NUL at the end, which would be a part of an abstract name.
+  if (path[0] == '@') address_.sun_path[0] = '\0';  // an abstract name is not a file
+  // Without the final NUL, which would be part of an abstract name.
   address_size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
   socket_ = Fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto period = parse_integer(interval, 1, std::numeric_limits<std::int64_t>::max());
   const bool for_us = whom.empty() || whom == std::to_string(::getpid());
-  // Half the time that the manager allows: one message may be late.
+  // Half the time that the service manager allows, so one message may be late.
   if (period && for_us) watchdog_ = std::chrono::microseconds(*period / 2);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Notifier: tells the service manager how this process is, in systemd's sd_notify protocol: one
-// datagram of NAME=VALUE lines to the unix socket that $NOTIFY_SOCKET names. Written by hand, so
-// that dtagent needs no library on a host. Without such a variable it does nothing.
+// Notifier: reports the state of this process to the service manager in systemd's sd_notify
+// protocol: a datagram of NAME=VALUE lines to the unix socket $NOTIFY_SOCKET. Own code, so that
+// dtagent needs no library on a host. Does nothing if the variable is not set.
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -13,16 +13,16 @@
 
 namespace dtl {
 
-// What a variable says, "" without one; neither this process nor its children see it again.
+// Returns the value, "" if unset, and removes the variable for this process and its children.
 std::string take_variable(const char* name);
 
 class Notifier {
  public:
   // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID and removes them from the environment: they
-  // are meant for this process alone.
+  // are only for this process.
   Notifier();
 
-  // lines: "READY=1\nSTATUS=idle". Never waits and never fails: a manager that does not listen must
+  // lines: "READY=1\nSTATUS=idle". Never waits and never fails: a manager that does not read must
   // not disturb the jobs.
   void send(const std::string& lines) const;
   // How often to send WATCHDOG=1; zero: never.

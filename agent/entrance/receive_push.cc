@@ -1,6 +1,6 @@
-// Only the promise on the command line is believed: each file is hashed as it arrives. Everything
-// is on the disk (fsync) before the folder gets its name, so that a crash leaves no incomplete
-// version. The cache may be on a file system that many hosts share and fill at the same time.
+// Only the checksums on the command line are trusted: each file is hashed as it arrives. All files
+// are on disk (fsync) before the folder gets its final name, so a crash leaves no incomplete
+// version. Many hosts may share the cache's file system and fill it at the same time.
 #include "agent/entrance/receive_push.h"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kKeptVersions = 3;  // of each kind: one to go on with, two to go back to
+constexpr std::size_t kKeptVersions = 3;  // of each kind: the current one and two to go back to
 constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 30;
 constexpr std::size_t kReceivePieceBytes = 256 << 10;
 constexpr const char* kHint = "dtlaunch push --help";
@@ -41,7 +41,7 @@ struct PromisedFile {
   std::string sha256;
 };
 
-// The name becomes part of a path, so it must not leave the folder or be hidden in it.
+// The name becomes part of a path, so it must stay in the folder and not be hidden.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos;
 }
@@ -59,7 +59,7 @@ Error cannot_write(const std::string& path) {
   return system_error(path + ": cannot write", Exit::kCannotWrite);
 }
 
-// Of a folder this makes the names in it last.
+// For a folder, this makes its entries durable.
 void sync_path(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid() || ::fsync(fd.get()) != 0) throw cannot_write(path);
@@ -70,7 +70,7 @@ void check(const PromisedFile& file, const std::string& sha256) {
   throw Error(Exit::kIo, file.name + ": cannot use", "what arrived is not what was sent");
 }
 
-// dtagent itself, which the shell has written: is it all there, and on the disk?
+// dtagent itself, written by the shell: checks that it is complete, and syncs it.
 void check_own_file(const std::string& folder, const PromisedFile& file) {
   check(file, sha256_hex(read_file(folder + "/" + file.name, file.bytes)));
   sync_path(folder + "/" + file.name);
@@ -104,8 +104,8 @@ void take_file(const std::string& folder, const PromisedFile& file) {
   if (::fsync(fd.get()) != 0) throw cannot_write(path);
 }
 
-// What a push that was killed has left: its process has gone, on this very host. The cache may be
-// shared by many hosts, and what others do there cannot be judged from here.
+// Whether a killed push left this: its process is gone and ran on this host. Other hosts may share
+// the cache, and their processes cannot be checked from here.
 bool is_abandoned(const std::string& name) {
   if (!name.starts_with(kTemporary)) return false;
   const std::size_t pid_at = name.find('.', kTemporary.size()) + 1;
@@ -126,7 +126,7 @@ struct Version {
   fs::file_time_type written;
 };
 
-// Best effort: what cannot be removed now is for the next push to remove.
+// Best effort: the next push removes what cannot be removed now.
 void remove_old(const std::string& cache, const std::string& current) {
   std::vector<Version> versions;
   std::error_code ignored;
@@ -134,20 +134,20 @@ void remove_old(const std::string& cache, const std::string& current) {
     const std::string name = entry.path().filename();
     if (is_abandoned(name)) fs::remove_all(entry.path(), ignored);
     if (name[0] == '.' || name == current || kind_in_name(name) != kind_in_name(current)) continue;
-    // Nothing is removed that does not look like a version.
+    // Only removes folders that look like a version.
     if (fs::exists(entry.path() / "dtagent", ignored)) {
       versions.push_back({entry.path(), entry.last_write_time(ignored)});
     }
   }
   std::sort(versions.begin(), versions.end(),
             [](const Version& a, const Version& b) { return a.written > b.written; });
-  // The version that is about to come is one of those kept.
+  // The version being installed counts as one of those kept.
   for (std::size_t i = kKeptVersions - 1; i < versions.size(); ++i) {
     fs::remove_all(versions[i].path, ignored);
   }
 }
 
-// A program that nobody else can have written. lstat: a link may lead to a file of others.
+// A program that only this user can have written. lstat: a link may lead to others' files.
 bool is_own_program(const std::string& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
@@ -165,13 +165,12 @@ bool is_as_promised(const std::string& folder, std::span<const PromisedFile> fil
     }
     return true;
   } catch (const Error&) {
-    return false;  // damaged or gone
+    return false;  // damaged or missing
   }
 }
 
-// Moves a damaged version away and removes it. Exchanging both in one step is not possible on NFS,
-// where many homes are. Programs that run from the old folder go on: their files are removed, not
-// changed.
+// Moves a damaged version away and removes it. NFS, where many homes are, cannot exchange both in
+// one step. Programs running from the old folder continue: their files are removed, not changed.
 void put_aside(const std::string& lasting, const std::string& cache) {
   const std::string aside =
       fmt::format("{}/{}damaged.{}.{}", cache, kTemporary, ::getpid(), own_host_name());
@@ -182,9 +181,9 @@ void put_aside(const std::string& lasting, const std::string& cache) {
 
 void give_lasting_name(const std::string& folder, const std::string& cache, const std::string& name,
                        std::span<const PromisedFile> files) {
-  constexpr int kAttempts = 3;  // other launchers may push the same version now
+  constexpr int kAttempts = 3;  // other launchers may push the same version at the same time
   const std::string lasting = cache + "/" + name;
-  // rename(2) fails where a folder that is not empty has the name: no version is ever overwritten.
+  // rename(2) fails if a non-empty folder has the name: no version is ever overwritten.
   for (int attempt = 1; ::rename(folder.c_str(), lasting.c_str()) != 0; ++attempt) {
     const bool is_there = errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR;
     if (!is_there || attempt == kAttempts) throw cannot_write(lasting);

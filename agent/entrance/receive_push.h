@@ -1,19 +1,18 @@
 #pragma once
 // The node's half of a push: dtagent --receive. The launcher's shell command has put dtagent alone
-// into a new folder of the cache and started it there; it takes the other files from standard
-// input, checks all of them, and gives the folder its lasting name in one step. So a folder with a
-// lasting name is complete, and is never changed again.
+// into a new folder of the cache and started it there. It reads the other files from standard
+// input, checks all of them, and renames the folder to its final name in one step. So a folder with
+// a final name is complete, and never changes again.
 
 #include <span>
 #include <string>
 
 namespace dtl {
 
-// folder: of this dtagent, CACHE/.new-*. arguments: NAME FILE:BYTES:SHA256 ..., the first FILE
-// being dtagent itself. Writes kPushMarker "send" when it is ready for the others, whose bytes
-// follow each other without anything in between. Throws Error(kCannotWrite) naming the path, or
-// Error(kIo) when the launcher leaves or what comes is not what was promised; the caller removes
-// `folder` then.
+// folder: this dtagent's, CACHE/.new-*. arguments: NAME FILE:BYTES:SHA256 ...; the first FILE is
+// dtagent itself. Writes kPushMarker "send" when it is ready for the other files, which follow
+// without separators. Throws Error(kCannotWrite) naming the path, or Error(kIo) if the launcher
+// disconnects or a checksum differs; the caller then removes `folder`.
 void receive_files(const std::string& folder, std::span<const std::string> arguments);
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
 // The service does not speak the protocol and sees no ranks. It starts one `dtagent --serve` for
-// each connection and waits for its end. It logs the errors of one job and goes on.
+// each connection and waits for it to end. It logs the errors of one job and continues.
 #include "agent/entrance/service.h"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kMaxJobs = 1024;  // at once; a launcher beyond them is hung up on
+constexpr std::size_t kMaxJobs = 1024;  // at once; further launchers are disconnected
 
 int socket_option(int fd, int option) {
   int value = -1;
@@ -36,8 +36,8 @@ int socket_option(int fd, int option) {
   return ::getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
 }
 
-// The socket that systemd hands over (sd_listen_fds(3)); invalid when it hands over none. The
-// variables count only for the process that LISTEN_PID names: they may be inherited.
+// The socket that systemd passes (sd_listen_fds(3)); invalid if there is none. The variables only
+// count for the process that LISTEN_PID names, as children inherit them.
 Fd inherited_listener() {
   constexpr int kFirst = 3;
   const std::string pid = take_variable("LISTEN_PID");
@@ -45,7 +45,7 @@ Fd inherited_listener() {
   const auto names = split(take_variable("LISTEN_FDNAMES"), ':');
   const auto fds = parse_integer(count, 1, 1024);
   if (!fds || pid != std::to_string(::getpid())) return Fd();
-  // A unit may hand over several sockets; the one named dtagent is meant for us.
+  // A unit may pass several sockets; ours is named dtagent.
   int chosen = kFirst;
   for (std::size_t i = 0; i < names.size() && i < static_cast<std::size_t>(*fds); ++i) {
     if (names[i] == "dtagent") chosen = kFirst + static_cast<int>(i);
@@ -63,7 +63,7 @@ struct JobAgent {
   JobAgent(asio::io_context& context, pid_t number, Fd end)
       : pid(number), process(context, end.release()) {}
   pid_t pid;
-  asio::posix::stream_descriptor process;  // readable once it has ended
+  asio::posix::stream_descriptor process;  // a pidfd: readable once it has ended
 };
 
 class Service {
@@ -100,8 +100,8 @@ class Service {
     }
   }
 
-  // By its path, not /proc/self/exe: after an upgrade each new job gets the new dtagent. --serve,
-  // as --stdio would ask this very service again.
+  // By its path, not /proc/self/exe: after an upgrade each new job gets the new dtagent. With
+  // --serve: --stdio would ask this service again.
   void start_agent(int peer) {
     posix_spawn_file_actions_t files;
     ::posix_spawn_file_actions_init(&files);
@@ -120,7 +120,7 @@ class Service {
     try {
       end = watch_child(pid);
     } catch (const Error& error) {
-      // Its end would not be noticed, so it must not go on.
+      // We would not notice its end, so it must not continue.
       log_error(error.what());
       ::kill(pid, SIGTERM);
       return;
@@ -143,7 +143,7 @@ class Service {
     if (stopping_ && jobs_.empty()) context_.stop();
   }
 
-  // From the loop that does all the work: if it hangs, the manager sees it.
+  // Called from the loop that does all the work: the manager notices if it hangs.
   void pet_watchdog() {
     notifier_.send("WATCHDOG=1");
     watchdog_.expires_after(notifier_.watchdog_interval());
@@ -160,21 +160,21 @@ class Service {
     });
   }
 
-  // Each agent ends its ranks in order. A second signal does not hurry them: the graces are short.
+  // Each agent ends its ranks in order. A second signal does not hurry them: the grace is short.
   void stop() {
     if (std::exchange(stopping_, true)) return;
     notifier_.send("STOPPING=1\nSTATUS=ending the jobs of this node");
     listener_.close();
-    // No new launcher may find a service that ends. A socket of systemd's stays for the next
+    // No new launcher may find a service that is ending. A socket from systemd stays for the next
     // service.
     if (!socket_path_.empty()) ::unlink(socket_path_.c_str());
     for (const JobAgent& job : jobs_) ::kill(job.pid, SIGTERM);
     if (jobs_.empty()) context_.stop();
   }
 
-  std::string program_, socket_path_;  // path: empty when the socket is systemd's
+  std::string program_, socket_path_;  // path: empty if the socket is from systemd
   asio::io_context context_{1};
-  Fd listening_;  // until it is handed to listener_
+  Fd listening_;  // until listener_ takes it
   UserListener listener_;
   asio::steady_timer watchdog_;
   asio::signal_set signals_;

@@ -1,5 +1,5 @@
-// SOCK_SEQPACKET keeps each request whole and passes descriptors with it, so nothing is framed
-// here. A full link holds up the queue, never the agent.
+// SOCK_SEQPACKET keeps requests whole and passes descriptors with them, so no framing is needed. A
+// full link delays the queue, never the agent.
 #include "agent/guard/guard_link.h"
 
 #include <fcntl.h>
@@ -24,14 +24,14 @@ awaitable<void> wait_for(asio::posix::stream_descriptor& link,
   co_await link.async_wait(what, asio::redirect_error(asio::use_awaitable, error));
 }
 
-// posix_spawn(3) makes no copy of our address space, as fork(2) does; that copy would take as long
-// as the rest of the start. Returns errno.
+// posix_spawn(3), unlike fork(2), does not copy our address space, which would take as long as the
+// rest of the start. Returns errno.
 int spawn_guard(const std::string& program, int link, int null, pid_t& pid) {
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawn_file_actions_adddup2(&files, null, STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&files, null, STDOUT_FILENO);
-  // If the link has that number already, this only clears its close-on-exec flag.
+  // If the link already has that number, this only clears its close-on-exec flag.
   ::posix_spawn_file_actions_adddup2(&files, link, kGuardLinkFd);
   char name[] = "dtguard";
   char* const arguments[] = {name, nullptr};
@@ -40,7 +40,7 @@ int spawn_guard(const std::string& program, int link, int null, pid_t& pid) {
   return failed;
 }
 
-// Once the guard has been started: ranks inherit the guard's limits, which are the user's.
+// Call it after starting the guard: ranks inherit the guard's limits, which are the user's.
 void set_own_limits() {
   raise_descriptor_limit();
   const rlimit none{0, 0};
@@ -89,7 +89,7 @@ void GuardLink::kill() {
   push({GuardOrder::kKill, 0, 0});
 }
 void GuardLink::tick() {
-  // A guard that is busy killing reads nothing meanwhile, and one tick is enough for afterwards.
+  // A guard that is busy killing reads nothing; one queued tick is enough.
   if (queue_.empty()) push({GuardOrder::kTick, 0, 0});
 }
 
@@ -102,18 +102,18 @@ void GuardLink::push(GuardRequest request, OpenSpawnFiles open) {
   wake_.cancel();
 }
 
-// A spawn's files, once; false when it is not to be sent.
+// Opens the files of a spawn, once; false if the request must not be sent.
 bool GuardLink::open_front() {
   Queued& front = queue_.front();
   if (!front.open) return true;
-  // Taken out first: a link that is full has send_front() come here again.
+  // Moved out first, as a full link makes send_front() call this again.
   const OpenSpawnFiles open = std::exchange(front.open, nullptr);
   front.files = open();  // may push further requests
   return front.files.has_value();
 }
 
-// False when the link is full. It also counts as full when too many descriptors of this user are on
-// their way in sockets (ETOOMANYREFS): it is free again once the guard has taken some.
+// False if the link is full. It also counts as full if too many of this user's descriptors are in
+// flight in sockets (ETOOMANYREFS), until the guard has received some.
 bool GuardLink::send_front() {
   if (!open_front()) {
     queue_.pop_front();
@@ -121,7 +121,7 @@ bool GuardLink::send_front() {
   }
   Queued& front = queue_.front();
   iovec buffer{&front.request, sizeof front.request};
-  // Where the kernel takes descriptors from must be aligned like a cmsghdr.
+  // The kernel requires the control buffer to be aligned like a cmsghdr.
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kSpawnFds)] = {};
   msghdr message{};
   message.msg_iov = &buffer;
@@ -139,8 +139,8 @@ bool GuardLink::send_front() {
   }
   const ssize_t n = ::sendmsg(link_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ETOOMANYREFS)) return false;
-  if (n < 0) gone_ = true;  // receive() tells
-  // Its descriptors are closed with it; the message has copies of its own.
+  if (n < 0) gone_ = true;  // receive() reports it
+  // Closes its descriptors; the message has its own copies.
   queue_.pop_front();
   return true;
 }
@@ -153,7 +153,7 @@ awaitable<void> GuardLink::run_writer() {
     } else if (!send_front()) {
       co_await wait_for(link_, asio::posix::descriptor_base::wait_write);
     } else {
-      // Opening the files of many ranks takes its time; everything else gets its turn in between.
+      // Opening the files of many ranks takes time; everything else gets its turn in between.
       co_await asio::post(asio::use_awaitable);
     }
   }
@@ -163,7 +163,7 @@ awaitable<std::optional<GuardReport>> GuardLink::receive() {
   for (;;) {
     GuardReport report;
     const ssize_t n = ::recv(link_.native_handle(), &report, sizeof report, MSG_DONTWAIT);
-    // A report that is shorter, or the end: the guard is gone, or not ours.
+    // A shorter record or the end: the guard is gone, or the peer is not ours.
     if (n == static_cast<ssize_t>(sizeof report)) co_return report;
     if (n >= 0 || (errno != EAGAIN && errno != EINTR)) co_return std::nullopt;
     co_await wait_for(link_, asio::posix::descriptor_base::wait_read);

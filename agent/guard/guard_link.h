@@ -1,7 +1,7 @@
 #pragma once
-// GuardLink: the agent's end of the line to dtguard. Requests are queued and never wait; reports
+// GuardLink: the agent's end of the socket to dtguard. Requests are queued and never wait; reports
 // arrive in order. One io_context thread. It knows nothing about ranks. agent/job/guard_watch.h
-// knows the guard's process and counts how long the guard is silent.
+// watches the guard's process and counts how long the guard is silent.
 
 #include <array>
 #include <deque>
@@ -14,8 +14,7 @@
 
 namespace dtl {
 
-// Starts dtguard, which lies in own_folder, and then raises or lowers limits of our own as an agent
-// needs them. Throws Error(kOs).
+// Starts dtguard from own_folder, then sets the agent's own limits. Throws Error(kOs).
 struct StartedGuard {
   Fd link;  // our end; its end of file means that the guard is gone
   pid_t process = 0;
@@ -24,20 +23,20 @@ StartedGuard start_guard(const std::string& own_folder);
 
 using SpawnFiles = std::array<Fd, kSpawnFds>;  // by SpawnDescriptor; each request owns its own
 
-// Called when the link has room for the request, so that at most one rank's files are open;
-// nullopt: the request is dropped, and the callee has told why. Throws nothing.
+// Called when the link has room for the request, so at most one rank's files are open at a time.
+// nullopt drops the request; the callee has reported why. Throws nothing.
 using OpenSpawnFiles = std::function<std::optional<SpawnFiles>()>;
 
 class GuardLink {
  public:
   explicit GuardLink(asio::io_context& context);
 
-  void open(Fd link);  // once; what was queued before waits for run_writer()
+  void open(Fd link);  // once; requests queued earlier wait for run_writer()
   bool is_open() const { return link_.is_open(); }
-  void close();  // the guard sees it, and exits
+  void close();  // the guard notices and exits
 
-  // Requests, as guard_protocol.h describes them. All of them may be made before open(). tick() and
-  // kill() are answered by reports; the others are not, but for what becomes of a rank.
+  // Requests, as guard_protocol.h describes them; allowed before open(). Reports answer tick() and
+  // kill(); for the others the guard only reports what happens to a rank.
   void spawn(std::uint32_t rank, OpenSpawnFiles open);
   void signal_ranks(int signal);
   void pass_signal(int signal);
@@ -51,7 +50,7 @@ class GuardLink {
  private:
   struct Queued {
     GuardRequest request;
-    OpenSpawnFiles open;  // until it has been called
+    OpenSpawnFiles open;  // empty once called
     std::optional<SpawnFiles> files;
   };
   void push(GuardRequest request, OpenSpawnFiles open = nullptr);

@@ -1,6 +1,6 @@
 // dtguard: starts, watches and ends the ranks of one node for dtagent. One thread, no allocation,
-// own session, subreaper: whatever the ranks start stays below it, and when dtagent goes away it
-// kills everything and exits. dtagent(8) describes it; dtagent starts it.
+// own session, subreaper: all processes that the ranks start stay below it. When dtagent vanishes,
+// it kills everything and exits. See dtagent(8).
 
 #include <fcntl.h>
 #include <poll.h>
@@ -26,29 +26,29 @@
 namespace dtl {
 namespace {
 
-constexpr int kPollMs = 1000;  // how often the lease is looked at
+constexpr int kPollMs = 1000;  // how often to check the lease
 constexpr std::int64_t kGuardLeaseMs = std::chrono::milliseconds(kGuardLease).count();
 
 struct Guard {
   GuardState state = GuardState::kServing;
   int signals = -1;
-  std::int64_t heard_ms = 0;  // the last request
-  bool waits = false;         // for an agent that can run
-  // Flags and not a queue: one answer is as good as several.
+  std::int64_t heard_ms = 0;  // time of the last request
+  bool waits = false;         // for an agent that is not stopped
+  // Flags, not a queue: one answer serves for several.
   bool clean_untold = false, alive_untold = false;
   KillCount count;
 };
 
-// Somebody has typed `dtguard`: without the agent's link there is nothing to do.
+// Somebody typed `dtguard`: without the agent's link there is nothing to do.
 [[noreturn]] void refuse_to_start() {
   constexpr char kText[] = "dtguard: only dtagent starts it. Try: man dtagent\n";
   [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kText, sizeof kText - 1);
   ::_exit(64);
 }
 
-// Signals are read from a descriptor, so that one poll(2) waits for everything and no handler
-// interrupts it. What is ignored stays ignored: with --unsignalled a scheduler's signals are not
-// for us.
+// Reads signals from a descriptor, so that one poll(2) waits for everything and no handler
+// interrupts it. Ignored signals stay ignored: with --unsignalled a scheduler's signals are not for
+// the guard.
 int open_signals() {
   sigset_t set;
   ::sigemptyset(&set);
@@ -62,17 +62,17 @@ int open_signals() {
 void set_up(Guard& guard) {
   int type = 0;
   socklen_t size = sizeof type;
-  // The number may belong to anything, so its type is checked.
+  // The descriptor may be anything, so check its type.
   if (::getsockopt(kGuardLinkFd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 ||
       type != SOCK_SEQPACKET) {
     refuse_to_start();
   }
   ::fcntl(kGuardLinkFd, F_SETFD, FD_CLOEXEC);
   close_from(kGuardLinkFd + 1);
-  // So that no terminal and no signal to the agent's group reaches it.
+  // So that no signal from a terminal or to the agent's group reaches it.
   ::setsid();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  raise_descriptor_limit(2 * kMaxLocalRanks);  // a pipe for each rank that starts
+  raise_descriptor_limit(2 * kMaxLocalRanks);  // a pipe for each starting rank
   guard.signals = open_signals();
   guard.heard_ms = boot_time_ms();
 }
@@ -92,21 +92,21 @@ void act(Guard& guard, GuardEvent event, const GuardRequest& request, const int*
       break;
     case GuardAction::kEndAndTell: {
       const KillCount count = ranks::end_all();
-      // A second Kill only adds: what was killed before is gone and cannot be counted again.
+      // A second Kill only adds: earlier kills cannot be counted again.
       guard.count = {guard.count.killed + count.killed, count.unkillable};
       guard.clean_untold = true;
       break;
     }
     case GuardAction::kEndAndExit:
       ranks::end_all();
-      // Nobody is left to be told how it went.
+      // Nobody is left to report to.
       ::_exit(0);
     case GuardAction::kNothing:
       break;
   }
 }
 
-// Takes one request; false when none waits. The end of the link is an event too.
+// Handles one request; false if none waits. The end of the link is an event too.
 bool take_request(Guard& guard) {
   GuardRequest request;
   iovec buffer{&request, sizeof request};
@@ -118,7 +118,7 @@ bool take_request(Guard& guard) {
   message.msg_controllen = sizeof control;
   const ssize_t n = ::recvmsg(kGuardLinkFd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  // The agent is gone. This does not return.
+  // The agent is gone. act() does not return.
   if (n != static_cast<ssize_t>(sizeof request)) {
     act(guard, GuardEvent::kOrphaned, request, nullptr);
   }
@@ -127,11 +127,11 @@ bool take_request(Guard& guard) {
   const cmsghdr* attached = CMSG_FIRSTHDR(&message);
   const bool has_fds = attached != nullptr && attached->cmsg_len == CMSG_LEN(sizeof fds) &&
                        attached->cmsg_type == SCM_RIGHTS && (message.msg_flags & MSG_CTRUNC) == 0;
-  // With MSG_CTRUNC some were lost, and the rest is of no use.
+  // MSG_CTRUNC means that some descriptors were lost; the rest are useless.
   if (has_fds) std::memcpy(fds, CMSG_DATA(attached), sizeof fds);
   switch (request.order) {
     case GuardOrder::kSpawn:
-      for (int& fd : fds) fd = has_fds ? fd : -1;  // fails when the specification is mapped
+      for (int& fd : fds) fd = has_fds ? fd : -1;  // -1 fails when the specification is mapped
       act(guard, GuardEvent::kSpawnRequest, request, fds);
       break;
     case GuardOrder::kSignal:
@@ -154,20 +154,19 @@ bool take_request(Guard& guard) {
 void take_signals(Guard& guard) {
   signalfd_siginfo info;
   while (::read(guard.signals, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-    // Whoever signals the guard wants it to go, and it must not go before the ranks.
+    // A signal asks the guard to exit; first it must end the ranks.
     if (info.ssi_signo != SIGCHLD) act(guard, GuardEvent::kOrphaned, {}, nullptr);
   }
-  // SIGCHLD is not counted: one may stand for many children, so all are looked for.
+  // One SIGCHLD may stand for several children, so look for all of them.
   ranks::reap();
 }
 
-// Tells what is due until the link is full; true when everything has been told.
+// Sends reports until none is left or the link is full; true if none is left.
 bool send_reports(Guard& guard) {
   for (;;) {
     GuardReport report;
     const bool about_rank = ranks::next_report(report);
-    // kClean first: the agent waits for it, while kAlive only shows that we live, as kClean does,
-    // too.
+    // kClean first: the agent waits for it. It also shows that the guard is alive, as kAlive does.
     bool& untold = guard.clean_untold ? guard.clean_untold : guard.alive_untold;
     if (!about_rank && !untold) return true;
     if (!about_rank) {
@@ -175,9 +174,9 @@ bool send_reports(Guard& guard) {
       report.killed = guard.count.killed;
       report.unkillable = guard.count.unkillable;
     }
-    // Never waits: an agent that is stopped must not keep the guard from its lease.
+    // Never waits: a stopped agent must not keep the guard from checking the lease.
     if (::send(kGuardLinkFd, &report, sizeof report, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-      return false;  // full; or at its end, which the next read tells
+      return false;  // full; or closed, which the next read reports
     }
     if (about_rank) {
       ranks::told();
@@ -191,10 +190,10 @@ bool send_reports(Guard& guard) {
   static pollfd polls[kMaxLocalRanks + 2];
   bool all_told = true;
   for (;;) {
-    // POLLOUT only while something is untold: a link with room would end every poll(2) at once.
+    // POLLOUT only while reports wait: otherwise a link with room would end every poll(2) at once.
     polls[0] = {kGuardLinkFd, static_cast<short>(all_told ? POLLIN : POLLIN | POLLOUT), 0};
     polls[1] = {guard.signals, POLLIN, 0};
-    // Only ranks that are starting have a pipe here; one that runs is told of by SIGCHLD.
+    // Only starting ranks have a pipe here; SIGCHLD reports the end of running ones.
     const unsigned starting = ranks::add_polls(polls + 2);
     ::poll(polls, starting + 2, kPollMs);
     ranks::read_error_pipes(polls + 2, starting);
@@ -203,7 +202,7 @@ bool send_reports(Guard& guard) {
       while (take_request(guard)) {
       }
     }
-    // After the requests have been read: a guard that itself got no time must not blame the agent.
+    // After reading the requests: a guard without CPU time must not blame the agent.
     if (boot_time_ms() - guard.heard_ms > kGuardLeaseMs && !(guard.waits && can_run(::getppid()))) {
       act(guard, GuardEvent::kOrphaned, {}, nullptr);
     }

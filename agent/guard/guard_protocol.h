@@ -1,5 +1,5 @@
 #pragma once
-// What dtagent and its guard say to each other, over one SOCK_SEQPACKET socket pair: fixed records,
+// The messages between dtagent and its guard, over one SOCK_SEQPACKET socket pair: fixed records in
 // host byte order (both were built together and run on one machine). A kSpawn request carries five
 // descriptors by SCM_RIGHTS, in the order of SpawnDescriptor.
 
@@ -10,19 +10,19 @@ namespace dtl {
 constexpr int kGuardLinkFd = 3;  // where dtguard finds its end
 
 // kWait: from now on the guard waits for an agent that is not stopped, however long it is silent.
-// Without it the lease is kGuardLease. kTick has to come more often than that.
+// Without it the lease is kGuardLease, so kTick must arrive more often than that.
 enum class GuardOrder : std::uint32_t { kSpawn = 1, kSignal, kPass, kKill, kTick, kWait };
 
 struct GuardRequest {
   GuardOrder order = GuardOrder::kTick;
   std::uint32_t rank = 0;    // kSpawn
-  std::uint32_t signal = 0;  // kSignal: to the group of every rank, then SIGCONT; kPass: alone
+  std::uint32_t signal = 0;  // kSignal: to every rank's group, then SIGCONT; kPass: without that
 };
 
-// The packed SpawnSpec and the job's secret, both sealed files in memory, and the rank's streams.
+// The packed SpawnSpec and the job's secret, both sealed memory files, and the rank's streams.
 enum SpawnDescriptor { kSpecFd, kSecretSourceFd, kStdinFd, kStdoutFd, kStderrFd, kSpawnFds };
 
-// How far a spawn came; the names are in spawn_spec.h.
+// Where a spawn failed; spawn_spec.h has the names.
 enum class SpawnStage : std::uint32_t {
   kGuard = 1,
   kFork,
@@ -31,13 +31,13 @@ enum class SpawnStage : std::uint32_t {
   kChdir,
   kAffinity,
   kExec,
-  kInterpreter  // the program is there, what its first line names is not
+  kInterpreter  // the program exists, but the interpreter in its first line does not
 };
 
-// kClean answers kKill, kAlive answers kTick; the others come once for each rank.
+// kClean answers kKill, kAlive answers kTick; each of the others is sent once per rank.
 enum class GuardNews : std::uint32_t { kStarted = 1, kSpawnFailed, kExited, kClean, kAlive };
 
-// One record for all news: a field counts for the news named beside it.
+// One record for all reports: a field counts for the news named beside it.
 struct GuardReport {
   GuardNews news = GuardNews::kClean;
   std::uint32_t rank = 0;
@@ -45,7 +45,7 @@ struct GuardReport {
   SpawnStage stage = SpawnStage::kGuard;     // kSpawnFailed
   std::uint32_t error_number = 0;            // kSpawnFailed
   std::uint32_t code = 0, signal = 0;        // kExited
-  std::uint32_t left_behind = 0;             // kExited: processes of the rank still alive then
+  std::uint32_t left_behind = 0;             // kExited: the rank's processes still alive
   std::uint32_t killed = 0, unkillable = 0;  // kClean
   std::uint64_t max_rss_kib = 0;             // kExited
 };

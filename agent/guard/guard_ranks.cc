@@ -1,5 +1,5 @@
-// A slot is never used again: a guard serves one job, and a rank starts once. Reports that the
-// agent has no room for stay in the slots as flags, so nothing is queued and nothing is lost.
+// Slots are never reused: a guard serves one job, and a rank starts once. Unsent reports stay in
+// the slots as flags, so nothing is queued and nothing is lost.
 #include "agent/guard/guard_ranks.h"
 
 #include <signal.h>
@@ -23,9 +23,9 @@ struct Slot {
   bool tell_start = false;  // kStarted or kSpawnFailed is due
   bool tell_end = false;    // kExited is due
   std::uint32_t rank = 0;
-  // -1 once reaped: from then on the number may be another process's, and must not be signalled.
+  // -1 once reaped: from then on another process may have the pid, so never signal it.
   pid_t pid = -1;
-  pid_t started = 0;    // what it was, for the report
+  pid_t started = 0;    // its pid, for the report
   int error_pipe = -1;  // open until the program runs or could not start
   SpawnError error;
   int status = 0;
@@ -33,10 +33,10 @@ struct Slot {
   std::uint64_t max_rss_kib = 0;
 };
 
-// Static: a guard must not fail for want of memory.
+// Static: a guard must not fail when memory is short.
 Slot g_slots[kMaxLocalRanks];
 unsigned g_count = 0;
-unsigned g_first_untold = 0;  // no slot before this one has anything to tell
+unsigned g_first_untold = 0;  // no slot before this one has a report to send
 
 Slot* slot_of(pid_t pid) {
   for (unsigned i = 0; i < g_count; ++i) {
@@ -45,7 +45,7 @@ Slot* slot_of(pid_t pid) {
   return nullptr;
 }
 
-// Whether it is the first process of a rank that has not been reaped.
+// Whether it is the first process of a rank, not yet reaped.
 bool is_leader(pid_t pid) {
   return slot_of(pid) != nullptr;
 }
@@ -61,7 +61,7 @@ Slot* add_slot(std::uint32_t rank) {
   return &slot;
 }
 
-// Sets the flag, and makes next_report() begin no later than at this slot.
+// Sets the flag, and makes next_report() start at this slot or before.
 void tell(const Slot& slot, bool& what) {
   what = true;
   g_first_untold = std::min(g_first_untold, static_cast<unsigned>(&slot - g_slots));
@@ -77,7 +77,7 @@ void read_error_pipe(Slot& slot) {
   if (slot.error_pipe < 0) return;
   SpawnError error;
   const ssize_t n = ::read(slot.error_pipe, &error, sizeof error);
-  // Nothing yet. The end of the pipe without an error means that the program runs (spawn.h).
+  // No result yet. If the pipe ends without an error, the program runs (spawn.h).
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   ::close(slot.error_pipe);
   slot.error_pipe = -1;
@@ -89,8 +89,9 @@ void read_error_pipe(Slot& slot) {
   }
 }
 
-// Whether a process belongs to a rank that has ended: it is in the rank's session, was started with
-// its RANK, or is below such a process. What is below a rank that still runs belongs to that one.
+// Whether a process belongs to a rank that has ended: it is in the rank's session, started with its
+// RANK, or is below such a process. Processes below another rank's first process belong to that
+// rank.
 bool belongs(std::span<const Process> processes, const Process& process, const Slot& slot) {
   const pid_t guard = ::getpid();
   bool ours = false;
@@ -98,20 +99,20 @@ bool belongs(std::span<const Process> processes, const Process& process, const S
        p = find_process(processes, p->parent)) {
     const Slot* leader = slot_of(p->pid);
     if (leader != nullptr && leader != &slot) return false;
-    // RANK finds what has made a session of its own (setsid, a daemon).
+    // RANK finds processes that created another session (setsid, a daemon).
     ours = ours || p->session == slot.pid ||
            rank_in_environment(p->pid) == static_cast<int>(slot.rank);
   }
   return ours;
 }
 
-// Called while the rank's own process is a zombie: nobody else can have its pid, so the session of
+// Called while the rank's first process is a zombie: its pid cannot be reused, so the session of
 // that number is still the rank's.
 std::uint32_t end_what_it_left(const Slot& slot) {
-  constexpr int kPasses = 50;  // about 0.1 s; what forks faster ends with the job
+  constexpr int kPasses = 50;  // about 0.1 s; what forks faster is killed at the end of the job
   std::uint32_t left_behind = 0;
   for (int pass = 0; pass < kPasses; ++pass) {
-    // In the usual case nothing is left, and one small file shows it.
+    // Usually nothing is left, and one small file shows it.
     if (!has_unknown_children(is_leader)) break;
     std::uint32_t living = 0;
     const std::span<const Process> processes = scan_processes();
@@ -121,17 +122,17 @@ std::uint32_t end_what_it_left(const Slot& slot) {
       ++living;
       ::kill(process.pid, SIGKILL);
     }
-    // What appears in later passes was forked while we looked.
+    // Processes found in later passes were forked meanwhile.
     if (pass == 0) left_behind = living;
     if (living == 0) break;
     sleep_ms(1);
   }
-  ::kill(-slot.pid, SIGKILL);  // for the case that /proc could not be read
+  ::kill(-slot.pid, SIGKILL);  // in case /proc could not be read
   return left_behind;
 }
 
 void note_end(Slot& slot, int status, const rusage& usage) {
-  // A child that could not become the rank has ended, too: its error may still be in the pipe.
+  // A child that failed before exec has ended too: its error may still be in the pipe.
   read_error_pipe(slot);
   slot.pid = -1;
   slot.status = status;
@@ -198,8 +199,8 @@ void signal_all(int signal, bool go_on) {
   for (unsigned i = 0; i < g_count; ++i) {
     const pid_t pid = g_slots[i].pid;
     if (pid < 0) continue;
-    // A rank that is only starting may not lead a group yet. SIGCONT, as a stopped process acts on
-    // the signal only when it goes on.
+    // A rank that is just starting may not lead a group yet. SIGCONT, because a stopped process
+    // only handles the signal once it continues.
     if (::kill(-pid, signal) != 0) ::kill(pid, signal);
     if (go_on) ::kill(-pid, SIGCONT);
   }
@@ -208,7 +209,7 @@ void signal_all(int signal, bool go_on) {
 void reap() {
   for (;;) {
     siginfo_t info{};
-    // WNOWAIT leaves it a zombie while its leftovers are looked for: so nobody gets its number.
+    // WNOWAIT keeps it a zombie while its leftovers are killed, so its pid is not reused.
     if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
     if (Slot* slot = slot_of(info.si_pid)) slot->left_behind = end_what_it_left(*slot);
     int status = 0;

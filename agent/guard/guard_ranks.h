@@ -1,6 +1,6 @@
 #pragma once
-// The guard's ranks: one slot each, in a static table. Starts them, notices that they ended, ends
-// what they left behind, and keeps what is still to be told to the agent. One thread.
+// The guard's ranks: one slot each, in a static table. Starts ranks, notices when they end, kills
+// what they left behind, and keeps reports until they are sent to the agent. One thread.
 
 #include <poll.h>
 #include <sys/resource.h>
@@ -13,27 +13,27 @@
 
 namespace dtl::ranks {
 
-// Starts a rank and closes the descriptors, in any case. A failure is told by a report, as one in
-// the child is. refuse() tells one without a try.
+// Starts a rank and always closes the descriptors. A report tells of any failure, here or in the
+// child. refuse() only reports a failure.
 void start(std::uint32_t rank, const int* fds);
 void refuse(std::uint32_t rank, const int* fds, int error_number);
 
-// signal, and SIGCONT if wanted, to the group of every rank that runs.
+// Sends signal, and SIGCONT if go_on, to the group of every running rank.
 void signal_all(int signal, bool go_on);
 
-// Reaps whatever has ended. What a rank left behind is killed before the rank itself is reaped.
+// Reaps all ended processes. Kills a rank's leftovers before it reaps the rank itself.
 void reap();
 
 // SIGKILL until nothing is left below the guard, for kReapDeadline at most.
 KillCount end_all();
 
-// The error pipes of ranks that are starting: fills in polls (room for kMaxLocalRanks), and reads
-// those that answered.
+// The error pipes of starting ranks: add_polls() fills in polls (room for kMaxLocalRanks),
+// read_error_pipes() reads those that are ready.
 unsigned add_polls(pollfd* polls);
 void read_error_pipes(const pollfd* polls, unsigned count);
 
-// The next report not yet told, in the order of the slots; false when there is none. told() marks
-// the one that next_report gave.
+// The next unsent report, in the order of the slots; false if there is none. told() marks the
+// report of the last next_report() as sent.
 bool next_report(GuardReport& report);
 void told();
 

@@ -1,6 +1,6 @@
 #pragma once
-// The guard's logic as one table: what it does about each event in each state, one row per state.
-// Pure, so that a test goes through every cell: a guard that forgets one leaves processes behind.
+// The guard's logic as one table: its action for each event in each state, one row per state. Pure,
+// so a test covers every cell: a guard that misses one leaves processes behind.
 
 namespace dtl {
 

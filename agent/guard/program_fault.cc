@@ -1,6 +1,6 @@
-// Looks at a file in the order in which the kernel does: ELF, then "#!". Says something only if
-// that would keep the kernel from running it, since the file may have changed or the cause be
-// another one.
+// Examines a file in the same order as the kernel: ELF, then "#!". Reports a fault only if that
+// would keep the kernel from running the file, as the file may have changed or there may be another
+// cause.
 #include "agent/guard/program_fault.h"
 
 #include <elf.h>
@@ -24,10 +24,10 @@ namespace {
 
 // The kernel reads this much of a script's first line (BINPRM_BUF_SIZE).
 constexpr std::size_t kFirstLine = 255;
-// An interpreter may be a script as well; the kernel follows this many.
+// An interpreter may be a script too; the kernel follows this many.
 constexpr int kInterpreters = 5;
 
-// Less than `bytes` at the end of the file, and nothing on an error.
+// Returns fewer bytes at the end of the file, and none on an error.
 std::string read_at(int file, std::size_t bytes, off_t at) {
   std::string text(bytes, '\0');
   const ssize_t got = ::pread(file, text.data(), bytes, at);
@@ -36,7 +36,7 @@ std::string read_at(int file, std::size_t bytes, off_t at) {
 }
 
 template <class T>
-// Copied out, as its place in the file may not be aligned.
+// Copied, as it may be unaligned in the file.
 std::optional<T> structure_at(std::string_view bytes, std::size_t at = 0) {
   T value;
   if (bytes.size() < at || bytes.size() - at < sizeof value) return std::nullopt;
@@ -71,7 +71,7 @@ std::string machine_name(std::uint16_t machine, bool little) {
   return fmt::format("machine number {}", machine);
 }
 
-// e_type and e_machine have the same place in files of 32 and of 64 bits.
+// e_type and e_machine are at the same offset in 32-bit and 64-bit files.
 struct ElfKind {
   std::uint16_t type = 0;
   std::string machine;
@@ -80,7 +80,7 @@ struct ElfKind {
 std::optional<ElfKind> elf_kind(std::string_view beginning) {
   const auto header = structure_at<Elf32_Ehdr>(beginning);
   if (!header) return std::nullopt;
-  // A file for another machine may have the other order of bytes.
+  // A file for another machine may have the other byte order.
   const bool little = header->e_ident[EI_DATA] != ELFDATA2MSB;
   const bool swapped = little != (std::endian::native == std::endian::little);
   const auto order = [&](std::uint16_t value) {
@@ -93,9 +93,9 @@ std::optional<ElfKind> elf_kind(std::string_view beginning) {
 template <class Header, class Segment>
 std::string loader_of(int file, std::string_view beginning) {
   const auto header = structure_at<Header>(beginning);
-  // Some other size of entry: a file for which nothing is claimed.
+  // An unknown entry size: report nothing.
   if (!header || header->e_phentsize != sizeof(Segment)) return {};
-  // At most 65,535 entries, whatever the header says.
+  // The header's count has 16 bits, so the table is bounded.
   const std::string table =
       read_at(file, header->e_phnum * sizeof(Segment), static_cast<off_t>(header->e_phoff));
   for (std::size_t i = 0; i < header->e_phnum; ++i) {
@@ -111,7 +111,7 @@ ProgramFault elf_fault(int file, std::string_view beginning) {
   utsname host{};
   ::uname(&host);
   if (!kind) return {"format", "its ELF header is truncated"};
-  // Most kernels for x86_64 run programs for i386. Their loader is looked for first.
+  // Most x86_64 kernels run i386 programs, so first check whether their loader exists.
   if (kind->machine != host.machine && kind->machine != "i386") {
     return {"format",
             fmt::format("it is built for {}, but this host is {}", kind->machine, host.machine)};
@@ -183,7 +183,7 @@ ProgramFault data_fault(std::string_view beginning) {
       return {"format", fmt::format("it is {}", sign.what)};
     }
   }
-  if (beginning.substr(2).starts_with("\r\n")) {  // a number of the version precedes it
+  if (beginning.substr(2).starts_with("\r\n")) {  // after a version number
     return {"format", "it is compiled Python; run it by python3"};
   }
   return {"format", "it is binary data, not a program or a script"};
@@ -203,13 +203,13 @@ ProgramFault file_fault(int file, std::string_view beginning) {
 ProgramFault find_program_fault(const std::string& path) {
   std::string program = path;
   for (int i = 0; i < kInterpreters; ++i) {
-    // O_NONBLOCK: a FIFO of that name would make us wait for a writer.
+    // O_NONBLOCK: opening a FIFO would otherwise wait for a writer.
     const Fd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file.valid()) break;
     const std::string beginning = read_at(file.get(), kShellTextLook, 0);
     ProgramFault fault = file_fault(file.get(), beginning);
     if (!fault.reason.empty()) {
-      // A fault of an interpreter is told as the program's: that is the name that the user knows.
+      // Reports an interpreter's fault as the program's, whose name the user knows.
       if (i == 0) return fault;
       return {"format", fmt::format("its interpreter '{}': {}", printable(program), fault.reason)};
     }

@@ -1,6 +1,6 @@
 #pragma once
-// Whether /bin/sh may run a file that the kernel refuses to execute. A shell would take the bytes
-// of a compressed file for commands. For the guard's child, which must not allocate, and for the
+// Whether /bin/sh may run a file that the kernel refuses to execute. A shell would run the bytes of
+// a compressed file as commands. For the guard's child, which must not allocate, and for the
 // agent's explanation; both must agree.
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace dtl {
 
-constexpr std::size_t kShellTextLook = 64 << 10;  // of a file are examined
+constexpr std::size_t kShellTextLook = 64 << 10;  // examined at the beginning of a file
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 namespace shell_text_internal {
 
-// What a text may contain: white space, escape, and everything from 0x20 up but DEL. Bytes above
-// 0x7f are letters in UTF-8 or in an older code.
+// Characters of a text file: white space, escape, and everything from 0x20 up except DEL. Bytes
+// above 0x7f are letters in UTF-8 or in an older encoding.
 constexpr bool is_in_text(char c) {
   const auto byte = static_cast<unsigned char>(c);
   const bool spaces = byte >= '\a' && byte <= '\r';
@@ -30,9 +30,8 @@ constexpr bool names_interpreter(std::string_view beginning) {
   return line.find_first_not_of(" \t") != std::string_view::npos;
 }
 
-// beginning: the bytes of the file that were read. execvp(3) and shells run every file as a shell
-// script that execve(2) refuses with ENOEXEC, even a compressed file or a script in another
-// language.
+// beginning: the examined bytes of the file. execvp(3) and shells run every file that execve(2)
+// refuses with ENOEXEC as a shell script, even a compressed file or a script in another language.
 constexpr bool is_shell_text(std::string_view beginning) {
   if (names_interpreter(beginning) || beginning.starts_with(kByteOrderMark)) return false;
   for (const char c : beginning) {

@@ -1,6 +1,6 @@
-// What happens between fork and exec, with nothing but system calls. The order matters: first the
-// descriptors, so that every later step can tell its error; the session before the program can
-// start anything; the folder before the program, whose path may be relative to it.
+// The steps between fork and exec, with system calls only. The order matters: descriptors first, so
+// later steps can report errors; the session before the program can start anything; the folder
+// before the program, whose path may be relative to it.
 #include "agent/guard/spawn.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 namespace dtl {
 namespace {
 
-// In the child, until it executes the program; close-on-exec, so that the exec ends the pipe.
+// In the child, until exec closes it (close-on-exec), which ends the pipe.
 constexpr int kErrorPipeFd = kSecretFd + 1;
 
 struct Spec {
@@ -36,8 +36,8 @@ struct Spec {
   char** candidates = nullptr;
 };
 
-// Offsets of a table become pointers, in place: the mapping is private, so the file stays as it is.
-// False when one lies outside the image.
+// Turns the offsets of a table into pointers, in place: the mapping is private, so the file does
+// not change. False if an offset lies outside the image.
 bool relocate(const Spec& spec, std::uint64_t at, std::uint64_t count, char**& table) {
   const std::uint64_t total = spec.header.total_bytes;
   if (at % 8 != 0 || at > total || count >= (total - at) / 8) return false;
@@ -52,12 +52,12 @@ bool relocate(const Spec& spec, std::uint64_t at, std::uint64_t count, char**& t
 
 bool map_spec(int fd, Spec& spec) {
   struct stat status {};
-  // A descriptor that did not come is -1, and fails here.
+  // A missing descriptor is -1, and fails here.
   if (::fstat(fd, &status) != 0 || status.st_size < static_cast<off_t>(sizeof(SpawnHeader))) {
     return false;
   }
   const auto size = static_cast<std::size_t>(status.st_size);
-  // Private, and so writable although the file is sealed.
+  // Private, hence writable although the file is sealed.
   void* image = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
   if (image == MAP_FAILED) return false;
   spec.base = static_cast<char*>(image);
@@ -72,18 +72,18 @@ bool map_spec(int fd, Spec& spec) {
          relocate(spec, header.candidates, header.candidate_count, spec.candidates);
 }
 
-// The guard goes by what is on the pipe; 127 is only what a shell would end with.
+// The guard reads the error from the pipe; 127 is only the status that a shell would use.
 [[noreturn]] void fail(SpawnStage stage, int error_number) {
   const SpawnError error{stage, static_cast<std::uint32_t>(error_number)};
   [[maybe_unused]] const ssize_t n = ::write(kErrorPipeFd, &error, sizeof error);
   ::_exit(127);
 }
 
-// By system call: libc hides two signals that it uses itself, and posix_spawn leaves those ignored
-// in what it starts. Zeroes are SIG_DFL without flags in every layout of the kernel's structure.
+// Uses the system call: libc hides two signals that it uses itself, and posix_spawn leaves those
+// ignored in the child. Zeros mean SIG_DFL without flags in every layout of the kernel's structure.
 void reset_signals() {
   const unsigned long kDefault[8] = {};
-  for (int number = 1; number < NSIG; ++number) {  // KILL and STOP refuse
+  for (int number = 1; number < NSIG; ++number) {  // fails for KILL and STOP
     ::syscall(SYS_rt_sigaction, number, kDefault, nullptr, NSIG / 8);
   }
   sigset_t none;
@@ -91,8 +91,8 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Standard descriptors, the secret, and the error pipe; nothing else stays. A failure here cannot
-// be told: the pipe is not in its place yet, and the rank ends with 127.
+// Keeps the standard descriptors, the secret and the error pipe; closes the rest. Failures here
+// cannot be reported, as the pipe is not in place yet: the rank exits with 127.
 void arrange_files(const int* fds, int error_pipe) {
   const int targets[] = {kStdinFd, kStdoutFd, kStderrFd, kSecretSourceFd};
   for (int number = 0; number < 4; ++number) {
@@ -114,12 +114,12 @@ bool is_for_shell(const char* program) {
     if (got > 0) filled += static_cast<std::size_t>(got);
   } while (got > 0 && filled < sizeof beginning);
   ::close(file);
-  // The caller tells the kernel's reason, and not how this look went.
+  // Reports the kernel's reason, not an error of this check.
   errno = ENOEXEC;
   return got >= 0 && is_shell_text({beginning, filled});
 }
 
-// Like execvpe(3), but over paths made before the fork, and binary data never reach a shell.
+// Like execvpe(3), but with paths computed before the fork, and binary data never reaches a shell.
 [[noreturn]] void execute(const Spec& spec) {
   int problem = ENOENT;
   bool found = false;
@@ -133,9 +133,9 @@ bool is_for_shell(const char* program) {
       spec.arguments[0] = program;
       ::execve(shell, spec.arguments - 1, spec.environment);
     }
-    // A program that may not be executed says more than folders that do not have it, as in a shell.
+    // EACCES says more than folders without the program, as in a shell.
     if (errno == EACCES) problem = EACCES;
-    // The file is there, so its interpreter or its dynamic loader is what the kernel misses.
+    // The file exists, so the kernel did not find its interpreter or dynamic loader.
     if (errno == ENOENT && ::access(program, F_OK) == 0) {
       found = true;
       continue;
@@ -145,8 +145,8 @@ bool is_for_shell(const char* program) {
   fail(found && problem == ENOENT ? SpawnStage::kInterpreter : SpawnStage::kExec, problem);
 }
 
-// Never an error: many containers refuse it without CAP_SYS_NICE, and old kernels do not know it.
-// The rank then has its pages from wherever they are touched first.
+// Never an error: many containers refuse it without CAP_SYS_NICE, and old kernels lack it. The
+// rank's pages are then allocated on the node that first touches them.
 void set_memory_policy(const Spec& spec) {
   const SpawnHeader& header = spec.header;
   const auto set = [&](int mode) {
@@ -157,7 +157,7 @@ void set_memory_policy(const Spec& spec) {
     case MemoryPolicy::kDefault:
       break;
     case MemoryPolicy::kPreferred:
-      // The old call takes the first node of a mask; all of them since Linux 5.15.
+      // The old call takes only the first node of a mask; Linux 5.15 takes all.
       if (!set(MPOL_PREFERRED_MANY)) set(MPOL_PREFERRED);
       break;
     case MemoryPolicy::kBind:
@@ -171,15 +171,15 @@ void set_memory_policy(const Spec& spec) {
 
 [[noreturn]] void become_rank(const Spec& spec, const int* fds, int error_pipe, pid_t guard) {
   arrange_files(fds, error_pipe);
-  // The session is how the guard knows what belongs to the rank, and its group takes the signals.
+  // The guard knows a rank's processes by the session; signals go to its group.
   if (::setsid() < 0) fail(SpawnStage::kSetsid, errno);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The kernel kills the rank when the guard dies. A guard that died before that line is not
-  // noticed, so its number is compared.
+  // The kernel kills the rank when the guard dies. If the guard died before that prctl(), the
+  // parent has changed.
   if (::getppid() != guard) ::_exit(127);
   reset_signals();
   restore_descriptor_limit();
-  // The user's, from the launcher: a login's own would differ from host to host.
+  // The umask of the user at the launcher: the one of a login would differ from host to host.
   ::umask(static_cast<mode_t>(spec.header.umask));
   const char* directory = spec.base + spec.header.directory;
   if (*directory != '\0' && ::chdir(directory) != 0) fail(SpawnStage::kChdir, errno);
@@ -208,7 +208,7 @@ Spawned spawn_rank(const int* fds) {
     spawned.pid = ::fork();
     if (spawned.pid == 0) become_rank(spec, fds, pipe_ends[1], guard);
     if (spawned.pid < 0) spawned.error = {SpawnStage::kFork, static_cast<std::uint32_t>(errno)};
-    // The pipe ends only when nobody holds this end.
+    // The pipe ends only when nobody holds its write end.
     ::close(pipe_ends[1]);
     if (spawned.pid < 0) {
       ::close(pipe_ends[0]);

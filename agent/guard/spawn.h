@@ -1,7 +1,7 @@
 #pragma once
 // One rank's process: fork, then session, signals, descriptors, folder, CPUs and program, in that
-// order. Used by the guard only: single thread, no allocation. What fails in the child arrives on
-// the error pipe as a SpawnError; the pipe's end without one means that the program runs.
+// order. Only the guard uses it: single thread, no allocation. An error in the child arrives on the
+// error pipe as a SpawnError; if the pipe ends without one, the program runs.
 
 #include <sys/types.h>
 
@@ -17,12 +17,12 @@ struct SpawnError {
 };
 
 struct Spawned {
-  pid_t pid = -1;       // -1: failed, error says how
+  pid_t pid = -1;       // -1: failed, see error
   int error_pipe = -1;  // the caller closes it
   SpawnError error;
 };
 
-// fds: kSpawnFds descriptors, all above kSecretFd; they stay open here. Blocks for the fork alone,
+// fds: kSpawnFds descriptors, all above kSecretFd; the caller keeps them. Waits for the fork only,
 // not until the program runs.
 Spawned spawn_rank(const int* fds);
 

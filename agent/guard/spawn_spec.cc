@@ -1,4 +1,4 @@
-// Strings come before the table that names them, and tables are aligned to the 8 bytes of a
+// Strings come before the table that refers to them; tables are aligned to 8 bytes, the size of a
 // pointer. The header is written last, when all offsets are known.
 #include "agent/guard/spawn_spec.h"
 
@@ -23,10 +23,10 @@ std::string search_path(const EnvironmentLines& environment) {
   return std::string(kDefaultPath);
 }
 
-// Grows the image; the tables are filled in as their strings are placed.
+// A growing image. Adding a table adds its strings before it.
 class Image {
  public:
-  // least_bytes: of what will be in it.
+  // least_bytes: expected size, to reserve.
   explicit Image(std::size_t least_bytes) {
     bytes_.reserve(least_bytes);
     bytes_.resize(sizeof(SpawnHeader));
@@ -45,7 +45,7 @@ class Image {
     std::vector<std::uint64_t> offsets;
     for (const std::string_view text : texts) offsets.push_back(string(text));
     offsets.push_back(0);
-    // The guard reads the slots as numbers in place, so they must be aligned.
+    // The guard uses the slots in place as numbers, so they must be aligned.
     bytes_.resize((bytes_.size() + 7) / 8 * 8 + before * 8);
     const std::uint64_t at = bytes_.size();
     bytes_.append(reinterpret_cast<const char*>(offsets.data()), offsets.size() * 8);
@@ -56,7 +56,7 @@ class Image {
     std::vector<std::uint64_t> words;
     for (const std::uint32_t bit : bits) {
       if (bit / 64 >= words.size()) words.resize(bit / 64 + 1);
-      // As cpu_set_t and the kernel's node masks have it on a 64-bit machine.
+      // In the layout of cpu_set_t and the kernel's node masks on a 64-bit machine.
       words[bit / 64] |= std::uint64_t{1} << (bit % 64);
     }
     mask_bytes = words.size() * 8;
@@ -82,7 +82,7 @@ std::vector<std::string> program_candidates(const RankSpec& rank,
                                             const EnvironmentLines& environment,
                                             const std::string& own_folder) {
   const std::string program = rank.arguments.empty() ? std::string() : rank.arguments.front();
-  // As execvp(3) has it: a name with a slash is a path, and an empty entry of PATH the working
+  // As in execvp(3): a name with a slash is a path, and an empty entry of PATH is the working
   // directory.
   if (program.empty() || program.find('/') != std::string::npos) return {program};
   std::vector<std::string> candidates;
@@ -95,8 +95,8 @@ std::vector<std::string> program_candidates(const RankSpec& rank,
 
 std::string pack_spawn_spec(const RankSpec& rank, const EnvironmentLines& environment,
                             const std::vector<std::string>& candidates) {
-  // The environment is by far the largest part: reserving for it keeps the image from being copied
-  // as it grows.
+  // The environment is by far the largest part: reserving for it avoids copies while the image
+  // grows.
   std::size_t bytes = 4096;  // what else there is, mostly
   for (const std::string_view variable : environment) bytes += variable.size() + 1 + 8;
   Image image(bytes);
@@ -115,7 +115,7 @@ std::string pack_spawn_spec(const RankSpec& rank, const EnvironmentLines& enviro
   return image.finish(header);
 }
 
-// The words of SpawnFailed in wire/PROTOCOL.md; the launcher decides by them.
+// The words for SpawnFailed in wire/PROTOCOL.md; the launcher decides by them.
 const char* stage_name(SpawnStage stage) {
   switch (stage) {
     case SpawnStage::kGuard:

@@ -1,6 +1,6 @@
-// The kernel counts kills for want of memory since boot and names nobody. So the counts at the
-// start are subtracted. A kill that only the node counts is blamed on a rank that was killed and
-// large.
+// The kernel counts out-of-memory kills since boot and names no process. So the counts at the start
+// are subtracted. A kill that only the node's counter shows is attributed to a rank that was killed
+// and large.
 #include "agent/job/failure_evidence.h"
 
 #include <fcntl.h>
@@ -38,9 +38,9 @@ std::string read_up_to(const std::string& path, std::size_t most) {
 
 FailureEvidence::FailureEvidence(std::string job_id) : before_(count_oom_kills("")) {
   try {
-    // The pid: a host may be in the hostfile twice.
+    // With the pid: a host may be in the hostfile twice.
     folder_ = runtime_subfolder("errors-" + job_id + "-" + std::to_string(::getpid()));
-    ::unlink(grace_path().c_str());  // an agent of the same number that was killed may have left it
+    ::unlink(grace_path().c_str());  // a killed agent with this pid may have left it
   } catch (const Error&) {
     folder_.clear();  // a full /tmp must not keep a job from running
   }
@@ -68,8 +68,8 @@ std::string FailureEvidence::grace_path() const {
   return folder_ + "/grace";
 }
 
-// Ranks may have less time than they were told at their start. A rank that cannot read the file
-// goes by what it was told.
+// Ranks may get less time than they were told at their start. A rank that cannot read the file
+// keeps that value.
 void FailureEvidence::tell_grace(std::chrono::milliseconds grace) const {
   if (folder_.empty()) return;
   const std::string whole = std::to_string(grace.count() / 1000);
@@ -80,7 +80,7 @@ void FailureEvidence::tell_grace(std::chrono::milliseconds grace) const {
   try {
     write_all(file.get(), whole + "." + rest + "\n");
   } catch (const Error&) {
-    ::unlink(grace_path().c_str());  // a full disk
+    ::unlink(grace_path().c_str());  // disk full
   }
 }
 
@@ -88,12 +88,12 @@ std::vector<std::string> FailureEvidence::file_variables(
     std::uint32_t rank, const std::vector<std::string_view>& environment) {
   if (folder_.empty()) return {};
   ranks_.push_back(rank);
-  // Left by a killed agent of the same number, as in the constructor.
+  // A killed agent with this pid may have left them.
   ::unlink(error_path(rank).c_str());
   ::unlink(stack_path(rank).c_str());
   std::vector<std::string> variables = {std::string(kStackVariable) + stack_path(rank),
                                         std::string(kGraceVariable) + grace_path()};
-  // A file that the user has chosen stays theirs, and is not read here.
+  // A file that the user chose stays theirs, and is not read here.
   const auto set = [](std::string_view entry) { return entry.starts_with(kErrorVariable); };
   if (std::none_of(environment.begin(), environment.end(), set)) {
     variables.push_back(std::string(kErrorVariable) + error_path(rank));
@@ -102,7 +102,7 @@ std::vector<std::string> FailureEvidence::file_variables(
 }
 
 bool is_large_on_node(std::uint64_t peak_kib, std::uint64_t node_kib) {
-  // 512 ranks that fill a node have twice as much each.
+  // If 512 ranks fill a node, each has twice this part.
   constexpr std::uint64_t kSmallestPart = 1000;
   return peak_kib >= node_kib / kSmallestPart;
 }
@@ -110,18 +110,18 @@ bool is_large_on_node(std::uint64_t peak_kib, std::uint64_t node_kib) {
 Evidence FailureEvidence::about(std::uint32_t rank, bool killed, std::uint64_t peak_kib) const {
   Evidence evidence;
   evidence.rank = rank;
-  // A rank that was not killed itself may have lost a process of its own, such as one that loads
-  // data; elsewhere on the node that says nothing.
+  // A rank that was not killed may have lost a child process, such as a data loader, but a kill
+  // elsewhere on the node proves nothing about it.
   const OomKills now = count_oom_kills("");
   const std::uint64_t in_group = now.in_group - std::min(now.in_group, before_.in_group);
   const std::uint64_t on_node = now.on_node - std::min(now.on_node, before_.on_node);
   const bool may_be_its = killed && is_large_on_node(peak_kib, node_memory_kib());
-  // A kill that our own control group counts leaves less doubt than one of the whole node.
+  // A kill counted by our own control group is stronger evidence than one of the whole node.
   evidence.oom_kills = static_cast<std::uint32_t>(in_group > 0 ? in_group
                                                   : may_be_its ? on_node
                                                                : 0);
   if (evidence.oom_kills > 0) evidence.memory_limit = read_cgroup_limits("").memory_bytes;
-  // torch writes far less than a message may hold; a longer file is cut and not read as JSON.
+  // torch writes far less than a message may hold; a longer file is cut and then not valid JSON.
   if (!folder_.empty()) evidence.error_file = read_up_to(error_path(rank), kMaxOutputBytes);
   return evidence;
 }

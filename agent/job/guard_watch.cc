@@ -1,6 +1,6 @@
 // A guard that is stopped, or stuck while it kills, is as bad as a dead one: nobody would end the
-// ranks. A guard that runs and gets no CPU time is only said to be late: the machine is busy, and
-// ending the job would not help.
+// ranks. If the guard is running without CPU time, the watch only reports that: the machine is
+// busy, and ending the job would not help.
 #include "agent/job/guard_watch.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ void GuardWatch::start(const std::string& own_folder, bool waits) {
   StartedGuard guard = start_guard(own_folder);
   process_ = guard.process;
   link_.open(std::move(guard.link));
-  // Before every other request, as the guard's lease runs from its start.
+  // Before all other requests, as the guard's lease runs from its start.
   if (waits) link_.wait_for_agent();
   tasks_.spawn(read());
   tasks_.spawn(link_.run_writer());
@@ -31,15 +31,15 @@ awaitable<void> GuardWatch::read() {
   for (;;) {
     const std::optional<GuardReport> report = co_await link_.receive();
     if (!report) break;
-    // Every report shows that it lives, whatever it is about.
+    // Any report shows that the guard is alive.
     unanswered_ticks_ = 0;
     if (report->news != GuardNews::kAlive) listeners_.report(*report);
   }
   listeners_.lost(GuardGone{});
 }
 
-// Counts ticks and not time, which goes on while the whole machine is stopped. A guard that runs
-// and gets no CPU time is waited for, unless it has to end the ranks.
+// Counts ticks, not time, which continues while the whole machine is suspended. Waits for a guard
+// that runs without CPU time, unless it must end the ranks.
 void GuardWatch::tick(const Supervisor& supervisor) {
   if (!link_.is_open()) return;
   if (unanswered_ticks_ < guard_patience(supervisor) / kHeartbeat) {

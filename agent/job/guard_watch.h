@@ -1,7 +1,7 @@
 #pragma once
-// GuardWatch: the agent's dtguard: starts it, hears its reports, and says when it has gone or is
-// silent. Owned by the session; one io_context thread. Knows nothing of the launcher's messages and
-// of what ranks write.
+// GuardWatch: starts the agent's dtguard, receives its reports, and notices when it is gone or
+// silent. Owned by the session; one io_context thread. Knows nothing of the launcher's messages or
+// the ranks' output.
 
 #include <sys/types.h>
 
@@ -19,16 +19,16 @@ namespace dtl {
 class GuardWatch {
  public:
   struct Listeners {
-    std::function<void(const GuardReport&)> report;  // all but kAlive
+    std::function<void(const GuardReport&)> report;  // all except kAlive
     std::function<void(const Event&)> lost;          // GuardGone, GuardSilent
   };
   GuardWatch(asio::io_context& context, TaskGroup& tasks, Connection& connection,
              Listeners listeners);
 
-  // own_folder: where dtagent lies. waits: the guard is to wait for an agent that is not stopped
-  // and gets no CPU time. Throws Error(kOs).
+  // own_folder: dtagent's folder. waits: tells the guard to wait for an agent that runs without CPU
+  // time. Throws Error(kOs).
   void start(const std::string& own_folder, bool waits);
-  // At each heartbeat: asks the guard for an answer. Does nothing before start().
+  // At each heartbeat: sends the guard a tick. Does nothing before start().
   void tick(const Supervisor& supervisor);
   GuardLink& link() { return link_; }
 
@@ -41,7 +41,7 @@ class GuardWatch {
   GuardLink link_;
   pid_t process_ = 0;
   int unanswered_ticks_ = 0;  // since its last report
-  bool is_late_ = false;      // and that was said
+  bool is_late_ = false;      // and the user was told
 };
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// Anybody of this user may connect, so a caller gets a short time, and few may wait at once: none
-// of them can hold up the job.
+// Any process of this user may connect. So each connection gets a short time, and few may wait at
+// once: they cannot hold up the job.
 #include "agent/job/link_door.h"
 
 #include <unistd.h>
@@ -19,9 +19,9 @@
 namespace dtl {
 namespace {
 
-constexpr int kMostWaiting = 8;  // a launcher comes alone
+constexpr int kMostWaiting = 8;  // a launcher connects once at a time
 
-// Checked before it becomes a part of a path: the name comes from the network.
+// Checked before it becomes part of a path: the name comes from the network.
 std::string socket_of(const std::string& link) {
   if (link.size() != kLinkDigits || !is_job_id_prefix(link)) {
     throw Error(Exit::kVersion, "malformed Reconnect message",
@@ -49,14 +49,14 @@ void LinkDoor::close() {
   listener_.close();
 }
 
-// The first frame is an offer, or the peer is hung up on.
+// The first frame must be an offer, or the connection is closed.
 awaitable<void> LinkDoor::hear(Fd peer) {
   ++waiting_;
   std::unique_ptr<ByteStream> stream = make_fd_stream(context_, std::move(peer));
   std::optional<Message> message;
   FrameReader reader;
   try {
-    // Closes the stream when the time is up, and the read then sees the end.
+    // Closes the stream at the deadline; the read then sees the end.
     const StreamDeadline deadline(context_, *stream, kHelloDeadline);
     while (!message) {
       std::string bytes = co_await stream->read();
@@ -65,11 +65,11 @@ awaitable<void> LinkDoor::hear(Fd peer) {
       message = reader.next();
     }
   } catch (const Error&) {
-    message.reset();  // not a launcher of ours
+    message.reset();  // not our launcher
   }
   --waiting_;
   const Resume* offer = message ? std::get_if<Resume>(&*message) : nullptr;
-  // The door may have been closed during the wait.
+  // close() may have run during the wait.
   if (offer == nullptr || path_.empty()) co_return;
   taken_(*offer, std::move(stream), reader.take_rest());
 }

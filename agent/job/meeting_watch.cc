@@ -1,5 +1,5 @@
-// A look from time to time can miss a short meeting. So every sign of one counts, however weak, and
-// silences the watch for good.
+// Looking periodically can miss a short connection. So every sign of a connection counts, however
+// weak, and silences the watch for good.
 #include "agent/job/meeting_watch.h"
 
 #include <fmt/format.h>
@@ -17,10 +17,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kOften = 60s;   // each second
-constexpr auto kPeriod = 10s;  // from then on; the kernel remembers what was closed for 60 s
+constexpr auto kOften = 60s;   // look every second for this long
+constexpr auto kPeriod = 10s;  // then this often; the kernel remembers closed connections for 60 s
 constexpr int kMostRanks = 1 << 20;
-constexpr std::uint16_t kLeastPort = 1024;  // lower ones are services, as for downloads
+constexpr std::uint16_t kLeastPort = 1024;  // lower ones are services, e.g. downloads
 
 std::string_view value_in(const std::vector<std::string_view>& environment, std::string_view name) {
   for (const std::string_view line : environment) {
@@ -36,7 +36,7 @@ std::string_view value_in(const std::vector<std::string_view>& environment, std:
 MeetingWatch::MeetingWatch(const std::vector<std::string_view>& environment) {
   const std::string port(value_in(environment, "MASTER_PORT"));
   const std::string world(value_in(environment, "WORLD_SIZE"));
-  // A value that is missing or strange switches the watch off.
+  // A missing or invalid value switches the watch off.
   world_ = static_cast<int>(parse_integer(world, 1, kMostRanks).value_or(1));
   port_ = static_cast<std::uint16_t>(parse_integer(port, 1, UINT16_MAX).value_or(0));
 }
@@ -44,7 +44,7 @@ MeetingWatch::MeetingWatch(const std::vector<std::string_view>& environment) {
 void MeetingWatch::started(pid_t rank) {
   rank_ = rank;
   if (is_over()) return;
-  // What was over before the rank started cannot be its own.
+  // Connections that were over before the rank started are not its own.
   for (const TcpEnd& end : tcp_ends().value_or(std::vector<TcpEnd>())) {
     if (end.is_over) over_before_.emplace(end.local_port, end.peer_port);
   }
@@ -54,14 +54,14 @@ void MeetingWatch::look() {
   if (is_over() || rank_ == 0) return;
   since_start_ += 1s;
   const bool early = since_start_ < kOften;
-  // A program that has not loaded PyTorch in a minute most likely never will.
+  // A program that has not loaded PyTorch within a minute most likely never will.
   if (early || (has_torch_ && since_start_ % kPeriod == 0s)) look_at(scan_processes());
 }
 
 void MeetingWatch::look_at(std::span<const Process> processes) {
   std::vector<pid_t> own;
   for (const Process& process : processes) {
-    // The rank leads a session; torchrun and the like start the Python below it.
+    // The rank leads a session; torchrun and similar programs start Python below it.
     if (process.session == rank_ && process.alive) own.push_back(process.pid);
   }
   for (const pid_t process : own) look_at_maps(process);
@@ -73,13 +73,13 @@ void MeetingWatch::look_at_maps(pid_t process) {
   for (std::string line; !has_met_ && std::getline(maps, line);) {
     const std::string_view name = std::string_view(line).substr(line.rfind('/') + 1);
     has_torch_ = has_torch_ || name.starts_with("libtorch_cpu.so");
-    // Ranks with MPI or libdtring meet by these, at ports of their own.
+    // MPI and libdtring connect ranks by themselves, at other ports.
     has_met_ = name.starts_with("libmpi") || line.find(kStatePageName) != line.npos;
   }
 }
 
-// Ranks that met through a file may connect at any port, and for less than a second. A connection
-// that is over belongs to no process any more, so it may have been theirs.
+// Ranks that meet through a file may use any port, for less than a second. A closed connection
+// belongs to no process any more, so it may have been the rank's.
 bool MeetingWatch::may_have_been_ours(const TcpEnd& end) const {
   return end.is_over && end.local_port >= kLeastPort && end.peer_port >= kLeastPort &&
          !over_before_.contains({end.local_port, end.peer_port});
@@ -101,7 +101,7 @@ void MeetingWatch::look_at_sockets(std::span<const pid_t> own) {
 
 std::optional<std::string> MeetingWatch::ended() {
   rank_ = 0;
-  // The kernel still knows what was closed in the last minute.
+  // The kernel remembers connections closed in the last minute.
   if (has_torch_ && !is_over()) look_at_sockets({});
   if (!has_torch_ || is_over()) return std::nullopt;
   return fmt::format(

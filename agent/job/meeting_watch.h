@@ -1,7 +1,7 @@
 #pragma once
 // MeetingWatch: whether rank 0 of a PyTorch program has connected to other ranks. Ranks that never
-// connect train N separate models and still end with status 0, so the user must hear of it. Rank
-// 0's node sees every meeting at MASTER_PORT. In doubt the watch stays silent.
+// connect train N separate models and still exit with status 0, so the user must be told. Rank 0's
+// node sees every connection to MASTER_PORT. In doubt the watch stays silent.
 
 #include <sys/types.h>
 
@@ -22,15 +22,15 @@ namespace dtl {
 
 class MeetingWatch {
  public:
-  // environment: rank 0's, NAME=VALUE each; MASTER_PORT says where to meet, WORLD_SIZE whether
-  // there is anybody to meet.
+  // environment: rank 0's, NAME=VALUE each; MASTER_PORT gives the port, WORLD_SIZE whether there
+  // are other ranks.
   explicit MeetingWatch(const std::vector<std::string_view>& environment);
 
   void started(pid_t rank);
   void look();  // once a second
-  // Call when the rank has ended with status 0. Returns a line for the user if the rank loaded
-  // PyTorch and nothing suggests a connection: none at MASTER_PORT, no listening socket of the
-  // rank, no libdtring or MPI, and no connection that ended on this node in the meantime.
+  // Call it when the rank has exited with status 0. Returns a line for the user if the rank loaded
+  // PyTorch and no sign of a connection was seen: none at MASTER_PORT, no listening socket of the
+  // rank, no libdtring or MPI, and no other connection that ended on this node meanwhile.
   std::optional<std::string> ended();
 
  private:
@@ -42,9 +42,9 @@ class MeetingWatch {
 
   int world_ = 0;
   std::uint16_t port_ = 0;
-  pid_t rank_ = 0;  // 0: it does not run
+  pid_t rank_ = 0;  // 0: not running
   std::chrono::seconds since_start_{0};
-  // has_met_: some sign of a meeting was seen, or nothing can be known. Nothing is looked at then.
+  // has_met_: a sign was seen, or nothing can be known. The watch then stops looking.
   bool has_torch_ = false, has_met_ = false;
   std::set<std::pair<std::uint16_t, std::uint16_t>> over_before_;  // ports of connections
 };

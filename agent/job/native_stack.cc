@@ -1,5 +1,4 @@
-// A debugger stops the process that it looks at, for as long as it reads symbols. So this is for
-// ranks that are about to be ended.
+// A debugger stops the process while it reads symbols, so use it only for ranks that will be ended.
 #include "agent/job/native_stack.h"
 
 #include <atomic>
@@ -16,10 +15,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr unsigned kAtOnce = 4;  // debuggers; each may take a gigabyte to read the symbols of torch
+constexpr unsigned kAtOnce = 4;  // debuggers; each may need a gigabyte to read torch's symbols
 
 std::vector<std::string> command_for(pid_t pid) {
-  // The agent's own PATH: a rank's may lead to programs that only look like debuggers.
+  // The agent's own PATH: a rank's may lead to fake debuggers.
   const char* own = std::getenv("PATH");
   const std::string path = own == nullptr ? "/usr/bin:/bin" : own;
   const std::string process = std::to_string(pid);
@@ -27,8 +26,8 @@ std::vector<std::string> command_for(pid_t pid) {
     return {found, "-p", process};
   }
   if (const auto found = find_program("gdb", path); !found.empty()) {
-    // -nx: a user's .gdbinit must not run. Without debuginfod: the network would cost the time
-    // there is.
+    // -nx: a user's .gdbinit must not run. No debuginfod: downloads would take too much of the
+    // time.
     return {found,
             "-nx",
             "-batch",
@@ -53,8 +52,8 @@ NativeStack read_stack(std::uint32_t rank, pid_t pid, Clock::time_point until) {
     stack.text = "unknown: too many ranks for the time there was";
   } else {
     const ProgramOutput ran = run_program(command, left, kMaxStackBytes);
-    // A debugger that may not look prints something, too; only a stack has a frame #0. Yama's
-    // default lets a process look at its own descendants alone, and ranks are not the debugger's.
+    // A debugger without permission prints something too; only a stack has a frame #0. By default
+    // Yama only allows debugging of descendants, and ranks are not the debugger's.
     stack.told = ran.text.starts_with("#0 ") || ran.text.find("\n#0 ") != std::string::npos;
     stack.text = stack.told ? ran.text
                  : !ran.problem.empty()
@@ -70,7 +69,7 @@ std::vector<NativeStack> read_native_stacks(
     const std::vector<std::pair<std::uint32_t, pid_t>>& ranks, std::chrono::milliseconds patience) {
   const auto until = Clock::now() + patience;
   std::vector<NativeStack> stacks(ranks.size());
-  // Each reader takes the next rank, so that a slow one holds up nobody else.
+  // Each reader takes the next rank, so a slow rank delays no other.
   std::atomic<std::size_t> next{0};
   std::vector<std::jthread> readers;
   for (unsigned i = 0; i < kAtOnce && i < ranks.size(); ++i) {

@@ -1,5 +1,5 @@
-// Threads only look and post what they found: the io_context's thread alone uses the connection. A
-// member thread is joined before what it posts to goes.
+// Threads only examine and post results: only the io_context's thread uses the connection. A member
+// thread is joined before the members that it posts to are destroyed.
 #include "agent/job/node_questions.h"
 
 #include <algorithm>
@@ -26,18 +26,17 @@ NodeQuestions::NodeQuestions(asio::io_context& context, TaskGroup& tasks, Connec
       job_id_(std::move(job_id)),
       listener_(context, job_id_, std::move(addresses)) {}
 
-// What killed launchers and agents have left here, when nobody could do anything about it. By a
-// process of its own, with a limit on its time; mostly there is no such record and nothing is
-// started.
+// Cleans up after launchers and agents that were killed on this node. Runs a separate process with
+// a time limit; usually there is no such record, and nothing is started.
 void NodeQuestions::sweep() {
   if (dead_jobs(records_here()).empty()) return;
   sweeper_ = std::jthread([this] {
-    // The time is what a sweep itself may take.
+    // The time limit is the one of a sweep.
     constexpr std::size_t kMostBytes = 64 << 10;
     const ProgramOutput swept = run_program({own_folder_ + "/dtagent", "--sweep"},
                                             kKillGrace + kReapDeadline + kAnswerMargin, kMostBytes);
     for (const std::string& line : split(swept.text, '\n')) {
-      // The lines around these are for programs.
+      // The other lines are for programs.
       const bool says = line.starts_with("ended ") || line.starts_with("cannot ");
       if (!says) continue;
       asio::post(context_, [this, line = printable(line)] { connection_.send(Notice{line}); });
@@ -58,8 +57,8 @@ awaitable<void> NodeQuestions::tell_reached(Reach wanted) {
   connection_.send(reached);
 }
 
-// The clock at once, as a time that waits is wrong, and libraries, whose answer has to come before
-// those to later messages. Everything else takes its time on a thread, one question at a time.
+// The clock is answered at once, as a delayed time is wrong, and libraries too, as their answer
+// must precede those to later messages. Other questions run on a thread, one at a time.
 void NodeQuestions::examine(const Examine& question) {
   const auto& parameters = question.parameters;
   const auto asks_for = [&](std::string_view what) {

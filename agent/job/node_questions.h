@@ -1,7 +1,7 @@
 #pragma once
-// NodeQuestions: what the launcher wants to know of the node itself: whom it reaches, what it has,
-// whether its cloud takes it away, what dead jobs have left on it. Owned by the session; one
-// io_context thread, and threads of its own for what takes its time. Knows nothing of ranks.
+// NodeQuestions: answers the launcher's questions about the node: which nodes it reaches, its
+// facts, its cloud's notices, and leftovers of dead jobs. Owned by the session; one io_context
+// thread, plus threads for slow questions. Knows nothing of ranks.
 
 #include <string>
 #include <thread>
@@ -16,8 +16,8 @@ namespace dtl {
 
 class NodeQuestions {
  public:
-  // own_folder: where dtagent lies. addresses: at which others may try to reach this node. All
-  // references outlive this. Answers and notices go to the connection by themselves.
+  // own_folder: dtagent's folder. addresses: where others may reach this node. All references
+  // outlive this. Sends its answers and notices to the connection.
   NodeQuestions(asio::io_context& context, TaskGroup& tasks, Connection& connection,
                 std::string own_folder, std::string job_id, std::vector<std::string> addresses);
 
@@ -38,7 +38,7 @@ class NodeQuestions {
   Listener listener_;
   bool watches_cloud_ = false;
   std::jthread sweeper_;
-  std::jthread examiner_;  // last: joined while all that it uses is there
+  std::jthread examiner_;  // last: joined before the members that it uses are destroyed
 };
 
 }  // namespace dtl
