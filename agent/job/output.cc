@@ -1,6 +1,6 @@
-// A rank must not wait for long because nobody reads its output, and no memory may grow for it. So
-// output goes out on credit; what finds none is thrown away, and a line says so in its place. Cuts
-// are made between lines where possible. Large pieces are moved and not copied.
+// A rank must not wait long because nobody reads its output, and memory must not grow. So the agent
+// sends output on credit. Without credit it drops output and reports that in its place. It cuts
+// between lines where possible, and moves large pieces without a copy.
 #include "agent/job/output.h"
 
 #include <fcntl.h>
@@ -16,11 +16,11 @@
 namespace dtl {
 namespace {
 
-// A piece of at least this size leaves in the buffer that it was read into. A smaller one is
-// copied, as it would hold a buffer of kMaxOutputBytes while it waits.
+// A piece of at least this size is sent in the buffer that it was read into. A smaller one is
+// copied: otherwise it would hold a buffer of kMaxOutputBytes while it waits.
 constexpr std::size_t kWorthItsBuffer = kMaxOutputBytes / 4;
 
-constexpr auto kLookForArrival = 100ms;  // a receipt comes each second
+constexpr auto kLookForArrival = 100ms;  // a receipt arrives each second
 
 using Clock = asio::steady_timer::clock_type;
 
@@ -38,10 +38,10 @@ void RankCredit::spend(std::size_t bytes) {
 }
 
 void RankCredit::give_back(std::size_t bytes) {
-  // More than the window cannot be on its way, whatever a launcher says.
+  // No more than the window can be in flight, whatever the launcher says.
   left_ = std::min<std::size_t>(left_ + bytes, rules_.window);
   if (left_ == rules_.window) let_down_ = false;
-  // Not for each byte: whoever waits goes on only at half the window.
+  // Not on each byte: waiters only continue at half the window.
   if (recovered()) wake_.cancel();
 }
 
@@ -57,10 +57,10 @@ awaitable<void> RankCredit::recover_until(Clock::time_point when) {
 
 awaitable<bool> RankCredit::recover() {
   if (recovered()) co_return true;
-  // A reader that has let us down would otherwise cost the rank hold_ms for each piece.
+  // A reader that timed out before would cost the rank hold_ms for each piece.
   if (let_down_ || rules_.hold_ms == 0) co_return false;
   const std::uint64_t sent = connection_.handed_over();
-  // Without --reconnect this is true at once.
+  // Without --reconnect has_arrived() is true at once.
   while (!recovered() && !connection_.has_arrived(sent)) {
     co_await recover_until(Clock::now() + kLookForArrival);
   }
@@ -84,14 +84,14 @@ awaitable<void> RankOutput::forward(asio::io_context& context, Fd pipe) {
   std::string bytes;
   for (;;) {
     bytes.resize(kMaxOutputBytes);
-    // Without credit the queue itself is the bound.
+    // Without OutputRules the queue's size is the limit.
     if (!credit_.bounded()) co_await connection_.wait_below(kOutputInFlight);
     boost::system::error_code error;
     const std::size_t size = co_await reader.async_read_some(
         asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
     if (error) break;  // the end of the pipe
     const std::string_view read(bytes.data(), size);
-    // Before the credit is looked at: the file has what nobody was shown.
+    // Before checking credit: the file also keeps output that is dropped.
     keep(read);
     if (size < kWorthItsBuffer) {
       co_await offer(std::string(read));
@@ -105,7 +105,7 @@ awaitable<void> RankOutput::forward(asio::io_context& context, Fd pipe) {
 
 void RankOutput::keep(std::string_view bytes) {
   if (!file_) return;
-  // The file is never a reason to stop: the user hears of it, and the output goes on.
+  // Output continues despite file errors; the user is told.
   const auto problem = file_->write(bytes, BootTime(boot_time_ms()));
   if (problem) connection_.send(Notice{*problem});
 }
@@ -123,12 +123,12 @@ awaitable<void> RankOutput::offer(std::string bytes) {
       continue;
     }
     if (size < left.size() || !credit_.recovered_after(size)) {
-      // What may be missing or late then begins with a whole line.
+      // So that output which is dropped or late begins with a whole line.
       const std::size_t end = left.substr(0, size).rfind('\n');
       if (end != std::string_view::npos) size = end + 1;
     }
     if (left.size() == bytes.size() && size >= left.size() / 2) {
-      std::string rest(left.substr(size));  // the shorter part is the one to copy
+      std::string rest(left.substr(size));  // copies the shorter part
       bytes.resize(size);
       send(std::exchange(bytes, std::move(rest)));
       left = bytes;
@@ -147,7 +147,7 @@ void RankOutput::send(std::string bytes) {
   connection_.send(Output{rank_, stream_, std::move(bytes)});
 }
 
-// The rest of a line whose beginning was sent goes after it, credit or not, unless it is long.
+// Sends the rest of a line whose beginning was sent, even without credit, unless it is long.
 std::string_view RankOutput::end_line(std::string_view bytes) {
   const std::size_t end = bytes.find('\n');
   const bool shown = end != std::string_view::npos && end < kSkippedTail;
@@ -156,8 +156,8 @@ std::string_view RankOutput::end_line(std::string_view bytes) {
   return shown ? bytes.substr(end + 1) : bytes;
 }
 
-// Throws bytes away. Once there is credit again the rest of the line goes, too, and output goes on
-// at the next one. Returns what is to be shown.
+// Drops bytes. With credit again, it drops the rest of the line; output continues with the next
+// line. Returns the bytes to send.
 std::string_view RankOutput::skip(std::string_view bytes) {
   const std::size_t end = credit_.recovered() ? bytes.find('\n') : std::string_view::npos;
   const std::size_t size = end == std::string_view::npos ? bytes.size() : end + 1;
@@ -173,13 +173,13 @@ void RankOutput::hold_back(std::string_view bytes) {
   skipped_ += bytes.size();
   tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), kSkippedTail));
   if (tail_.size() <= kSkippedTail) return;
-  // From a whole line on.
+  // Keep whole lines only.
   const std::size_t line = tail_.find('\n', tail_.size() - kSkippedTail - 1);
   tail_.erase(0, line == std::string::npos ? tail_.size() : line + 1);
 }
 
 void RankOutput::tell_skipped() {
-  // What is left of the tail is shown after the notice, and is not lost.
+  // The rest of the tail is sent after the notice, so it is not lost.
   const std::uint64_t lost = skipped_ - tail_.size();
   if (lost > 0) {
     connection_.send(Skipped{rank_, stream_, lost, file_ ? file_->path() : std::string()});
@@ -193,14 +193,14 @@ RankInput::RankInput(asio::io_context& context, Connection& connection, std::uin
       rank_(rank),
       pipe_(context),
       wake_(context, asio::steady_timer::time_point::max()) {
-  // A pipe of one page has room when everything in it has been read.
+  // A pipe of one page has room only after everything in it has been read.
   ::fcntl(pipe.get(), F_SETPIPE_SZ, static_cast<int>(kFirstStdin));
   descriptor_ = pipe.release();
   pipe_.assign(descriptor_);
 }
 
 void RankInput::put(const Stdin& message) {
-  // A launcher may not have heard yet that the rank has closed its input.
+  // The launcher may not know yet that the rank has closed its input.
   if (end_ || closed_) return;
   if (!message.bytes.empty()) queue_.push_back(message.bytes);
   end_ = message.end;
@@ -241,15 +241,15 @@ awaitable<bool> RankInput::wait_until_read() {
   boost::system::error_code error;
   co_await pipe_.async_wait(asio::posix::descriptor_base::wait_write,
                             asio::redirect_error(asio::use_awaitable, error));
-  // poll(2) also says "writable" when nobody has the other end; bytes are then left in the pipe.
+  // poll(2) also reports "writable" if the other end is closed; unread bytes then remain.
   if (error || unread() > 0) co_return false;
-  // The rank does read: from here on it may have a pipe of the usual size.
+  // The rank reads its input: from here on the pipe may have the usual size.
   ::fcntl(descriptor_, F_SETPIPE_SZ, kPipeBytes);
   co_return true;
 }
 
-// The rank sees the end when nobody can write into the pipe. To know later how much it has not
-// read, the pipe is opened once more for reading.
+// The rank sees the end when all write ends are closed. We reopen the pipe for reading, to know
+// later how much the rank has not read.
 void RankInput::serve_end() {
   const std::string path = "/proc/self/fd/" + std::to_string(descriptor_);
   looks_ = Fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -266,7 +266,7 @@ std::uint64_t RankInput::unread() const {
 
 void RankInput::close() {
   if (std::exchange(closed_, true)) return;
-  // Before the pipe goes, since the kernel then forgets what is in it.
+  // Before closing the pipe, as the kernel then forgets its content.
   connection_.send(StdinClosed{rank_, written_ - unread()});
   boost::system::error_code ignored;
   pipe_.close(ignored);

@@ -1,7 +1,7 @@
 #pragma once
-// A rank's standard streams on the agent's side: what it writes becomes Output frames, Stdin frames
-// become what it reads. One io_context thread. Knows nothing of processes: a stream ends when its
-// pipe does.
+// A rank's standard streams on the agent's side: turns the rank's output into Output frames, and
+// Stdin frames into the rank's input. One io_context thread. Knows nothing of processes: a stream
+// ends when its pipe does.
 
 #include <chrono>
 #include <cstdint>
@@ -19,11 +19,11 @@
 
 namespace dtl {
 
-// Output frames waiting in the connection where nothing else bounds them. In bytes.
+// Bytes of Output frames waiting in the connection, if there are no OutputRules.
 constexpr std::size_t kOutputInFlight = 1 << 20;
 
-// How much of its output a rank may still send before somebody has taken some of it; shared by its
-// two streams. Without OutputRules there is no bound.
+// How much output a rank may send before the launcher has shown some of it; shared by its two
+// streams. Without OutputRules there is no limit.
 class RankCredit {
  public:
   RankCredit(asio::io_context& context, const Connection& connection, const OutputRules& rules);
@@ -32,14 +32,14 @@ class RankCredit {
   std::size_t left() const { return bounded() ? left_ : kMaxOutputBytes; }
   void spend(std::size_t bytes);
   void give_back(std::size_t bytes);
-  // Half the window is free: enough to go on with.
+  // Half the window is free: enough to continue.
   bool recovered() const { return recovered_after(0); }
   bool recovered_after(std::size_t bytes) const {
     return !bounded() || left_ >= rules_.window / 2 + bytes;
   }
-  // Waits for that as long as the rules allow; false when it did not come. A reader that has let us
-  // down once is not waited for again before it has taken everything. The wait is counted from when
-  // all that was sent has arrived: a launcher that the network keeps away lets nobody down.
+  // Waits for that as long as the rules allow; false on timeout. After a timeout it does not wait
+  // again until the whole window is free. The timeout starts when everything sent has arrived, so a
+  // lost connection does not count against the launcher.
   awaitable<bool> recover();
 
  private:
@@ -48,20 +48,20 @@ class RankCredit {
   const Connection& connection_;
   OutputRules rules_;
   std::size_t left_;
-  bool let_down_ = false;  // waited for in vain, and not everything was taken since
+  bool let_down_ = false;  // a wait timed out, and the window has not been fully free since
   asio::steady_timer wake_;
 };
 
 // One of a rank's two output streams.
 class RankOutput {
  public:
-  // file: where everything is kept; may be empty. All references outlive the task.
+  // file: keeps all output; may be null. All references outlive the task.
   RankOutput(Connection& connection, RankCredit& credit, std::uint32_t rank, Stream stream,
              std::unique_ptr<RankFile> file);
 
-  // Until the pipe's end.
+  // Runs until the pipe ends.
   awaitable<void> forward(asio::io_context& context, Fd pipe);
-  // Into the file alone.
+  // Writes only into the file.
   void keep(std::string_view bytes);
 
  private:
@@ -77,25 +77,25 @@ class RankOutput {
   std::uint32_t rank_;
   Stream stream_;
   std::unique_ptr<RankFile> file_;
-  bool skipping_ = false;      // what comes is thrown away, until there is credit again
-  bool mid_line_ = false;      // what was sent ends within a line
-  std::uint64_t skipped_ = 0;  // bytes
-  std::string tail_;           // the last lines of them: shown after all, as they matter most
+  bool skipping_ = false;      // output is dropped until there is credit again
+  bool mid_line_ = false;      // the last sent output ends within a line
+  std::uint64_t skipped_ = 0;  // dropped bytes
+  std::string tail_;           // their last lines: sent after all, as they matter most
 };
 
-// The pipe to a rank's standard input. What is given to put() is acknowledged by StdinTaken: at
-// first when the rank has read it, later when it is in the pipe. So the launcher takes from the
-// user's standard input hardly more than ranks read.
+// The pipe to a rank's standard input. StdinTaken acknowledges the bytes given to put(): first when
+// the rank has read them, later when they are in the pipe. So the launcher consumes hardly more of
+// the user's standard input than ranks read.
 class RankInput {
  public:
   RankInput(asio::io_context& context, Connection& connection, std::uint32_t rank, Fd pipe);
 
   void put(const Stdin& message);
-  awaitable<void> run();  // until the end flag has been served, or close()
-  void close();           // the rank has ended; says how much it has read
+  awaitable<void> run();  // until the end flag was handled, or close()
+  void close();           // the rank has ended; reports how much it has read
 
  private:
-  awaitable<bool> write(std::string_view bytes);  // false: nobody reads it
+  awaitable<bool> write(std::string_view bytes);  // false: the rank has closed it
   awaitable<bool> wait_until_read();
   void serve_end();
   std::uint64_t unread() const;
@@ -104,11 +104,11 @@ class RankInput {
   std::uint32_t rank_;
   asio::posix::stream_descriptor pipe_;
   int descriptor_ = -1;  // of pipe_
-  Fd looks_;             // its other end, once ours is closed: to see what is left in it
+  Fd looks_;             // the read end, opened when pipe_ is closed: counts unread bytes
   std::deque<std::string> queue_;
   std::uint64_t written_ = 0;
   bool end_ = false, closed_ = false;
-  asio::steady_timer wake_;  // never expires; cancelled when there is something to do
+  asio::steady_timer wake_;  // never expires; cancelled when there is work
 };
 
 }  // namespace dtl

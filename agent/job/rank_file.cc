@@ -1,6 +1,6 @@
-// All names are opened and renamed below the folder's descriptor, so that they stay in the folder
-// that was checked. The file is opened for appending: a user may empty it meanwhile, and what comes
-// next begins at its start.
+// All names are opened and renamed relative to the folder's descriptor, so they stay in the checked
+// folder. Files are opened for appending: if a user truncates one, writing continues at its new
+// start.
 #include "agent/job/rank_file.h"
 
 #include <fcntl.h>
@@ -32,11 +32,11 @@ void OpenRankFiles::forget(RankFile& file) {
 
 void RankFile::open() {
   if (file_.valid()) return;
-  // An earlier job's longer text must not show behind this one's.
+  // Truncate: longer text of an earlier job must not remain behind this one's.
   const int fresh = begun_ ? 0 : O_TRUNC;
   constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
   file_ = Fd(::openat(folder_.descriptor(), name_.c_str(), kHow | fresh, 0600));
-  // Caught in write(), which names the path; only the reason is used.
+  // write() catches it and adds the path; only the reason is used.
   if (!file_.valid()) throw system_error("");
   if (!begun_) size_ = 0;
   begun_ = true;
@@ -46,7 +46,7 @@ void RankFile::open() {
 void RankFile::rotate() {
   close();
   begun_ = false;
-  // The oldest first: each name is free, or its file the one to lose, before the next takes it.
+  // The oldest first: each rename overwrites only the file that was moved before, or the oldest.
   for (int number = kFiles - 1; number > 0; --number) {
     const std::string from = number == 1 ? name_ : name_ + "." + std::to_string(number - 1);
     const std::string to = name_ + "." + std::to_string(number);
@@ -60,7 +60,7 @@ std::optional<std::string> RankFile::write(std::string_view bytes, std::chrono::
   } catch (const Error& error) {
     return folder_.complaint(error, now);
   }
-  // A piece is never divided, so a file may be larger by one piece if that alone is.
+  // A piece is never split, so a file larger than kBytes may hold one large piece.
   if (size_ + bytes.size() > kBytes && size_ > 0) rotate();
   try {
     open();

@@ -1,7 +1,7 @@
 #pragma once
 // RankFile: everything that a rank wrote to one of its streams, kept on its own node. At most three
-// files of 16 MiB: FILE, FILE.1 and FILE.2, the newest first. A full disk never hurts the job: what
-// cannot be written is not kept, and the user hears of it once a minute.
+// files of 16 MiB: FILE, FILE.1 and FILE.2, newest first. A full disk never hurts the job: text
+// that cannot be written is lost, and the user is told once a minute.
 
 #include <chrono>
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace dtl {
 
 class RankFile;
 
-// The files of a node that are open: the ones opened last, so that many ranks do not need many
-// descriptors. A file that was closed here opens again at its next write.
+// The most recently opened files of a node, so that many ranks do not need many descriptors. A file
+// closed here is reopened at its next write.
 class OpenRankFiles {
  public:
   static constexpr std::size_t kMost = 16;
@@ -36,30 +36,30 @@ class RankFile {
   static constexpr std::size_t kBytes = 16 << 20;  // of one file
   static constexpr int kFiles = 3;
 
-  // name: in the folder. Folder and list outlive it.
+  // name: relative to the folder. Folder and list outlive it.
   RankFile(RankFolder& folder, std::string name, OpenRankFiles& open_files)
       : folder_(folder), name_(std::move(name)), open_files_(open_files) {}
   ~RankFile() { open_files_.forget(*this); }
   RankFile(const RankFile&) = delete;
   RankFile& operator=(const RankFile&) = delete;
 
-  // Returns what to tell the user, if anything. now: of any clock that only goes forward.
+  // Returns a message for the user, if any. now: of any monotonic clock.
   std::optional<std::string> write(std::string_view bytes, std::chrono::milliseconds now);
   std::string path() const { return folder_.path() + "/" + name_; }
   void close() { file_ = Fd(); }  // until the next write
 
  private:
-  void open();  // in the folder, which is open; throws Error
+  void open();  // in the folder, which must be open; throws Error
   void rotate();
 
   RankFolder& folder_;
   const std::string name_;
   OpenRankFiles& open_files_;
   Fd file_;
-  // The file of this name is ours already: opening it again must not empty it.
+  // The file was ours before: reopening must not empty it.
   bool begun_ = false;
   std::size_t size_ = 0;
-  // When the user last heard that something cannot be written; absent: never.
+  // When the user was last told that writing fails; absent: never.
   std::optional<std::chrono::milliseconds> told_;
 };
 

@@ -1,6 +1,6 @@
-// DIR may be anywhere, also in /tmp, where others make and rename folders. So a path is walked name
-// by name, each below the folder before it, and links are followed here and not by the kernel. A
-// check of a whole path would say nothing about the open that comes after it.
+// DIR may be anywhere, even in /tmp, where other users create and rename folders. So this walks a
+// path name by name, each relative to the folder before, and follows links itself instead of
+// leaving that to the kernel. Checking a whole path would prove nothing about a later open.
 #include "agent/job/rank_folder.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 namespace dtl {
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel counts them
+constexpr int kMostLinks = 40;  // the kernel's limit
 constexpr auto kBetweenComplaints = std::chrono::minutes(1);
 
 Error refusal(const std::string& path, const std::string& reason) {
@@ -32,20 +32,20 @@ struct stat status_of(const Fd& file, const std::string& path) {
   return status;
 }
 
-// Opens a folder, or a link itself, by its name in another folder. Makes a missing folder. path:
-// for errors.
+// Opens a folder, or a link itself, by its name in another folder. Creates a missing folder. path:
+// for error messages.
 Fd open_name(const Fd& folder, const std::string& name, const std::string& path, mode_t mode) {
   constexpr int kAsItIs = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-  constexpr int kFolder = kAsItIs | O_DIRECTORY;  // makes an automounter mount it
+  constexpr int kFolder = kAsItIs | O_DIRECTORY;  // an automounter then mounts it
   Fd found(::openat(folder.get(), name.c_str(), kFolder));
   if (!found.valid() && errno == ENOENT) {
-    // Several nodes may make it at the same moment on a shared file system.
+    // Several nodes may create it at the same time on a shared file system.
     if (::mkdirat(folder.get(), name.c_str(), mode) != 0 && errno != EEXIST) {
       throw refusal(path, errno_text(errno));
     }
     found = Fd(::openat(folder.get(), name.c_str(), kFolder));
   }
-  // A link or a file: opened as itself, so that it can be judged.
+  // A link or a file: opened as itself, to be examined.
   if (!found.valid() && (errno == ENOTDIR || errno == ELOOP)) {
     found = Fd(::openat(folder.get(), name.c_str(), kAsItIs));
   }
@@ -53,7 +53,7 @@ Fd open_name(const Fd& folder, const std::string& name, const std::string& path,
   return found;
 }
 
-// The target of a link; empty for anything else. Refuses a link of another user than root.
+// The target of a link; empty for anything else. Refuses a link unless root or this user owns it.
 std::string target_of(const Fd& found, const std::string& path) {
   const struct stat status = status_of(found, path);
   if (!S_ISLNK(status.st_mode)) return {};
@@ -61,7 +61,7 @@ std::string target_of(const Fd& found, const std::string& path) {
     throw refusal(path, fmt::format("it is a link of another user ({})", status.st_uid));
   }
   char target[PATH_MAX];
-  // An empty name means the open link itself, which nobody can exchange.
+  // An empty name means the opened link itself, which nobody can replace.
   const ssize_t size = ::readlinkat(found.get(), "", target, sizeof target);
   if (size <= 0) throw refusal(path, errno_text(errno));
   return {target, static_cast<std::size_t>(size)};
@@ -72,8 +72,8 @@ void prepend(std::deque<std::string>& names, const std::string& path) {
   names.insert(names.begin(), pieces.begin(), pieces.end());
 }
 
-// Whether files that we make here belong to the folder's owner. A file server may map root to
-// another user, so that root's folder there seems to be somebody else's.
+// Whether files that we create here get the folder's owner. A file server may map root to another
+// user, so root's own folder may seem to belong to somebody else.
 bool makes_files_of(const Fd& folder, uid_t owner) {
   const std::string name = fmt::format(".probe.{}", ::getpid());
   const Fd probe(
@@ -104,7 +104,7 @@ Fd open_path(const std::string& path) {
     }
     if (++links > kMostLinks) throw refusal(path, errno_text(ELOOP));
     prepend(names, target);
-    // A relative target goes on in the folder that has the link, an absolute one at the root.
+    // A relative target continues in the folder with the link, an absolute one at the root.
     if (!target.starts_with('/')) continue;
     at = Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     walked.clear();
@@ -112,7 +112,7 @@ Fd open_path(const std::string& path) {
   return at;
 }
 
-// Opens a folder that no other user may enter, which is never a link.
+// Opens a folder, creating it with mode 0700; refuses a link.
 Fd open_private(const Fd& parent, const std::string& name, const std::string& path) {
   Fd found = open_name(parent, name, path, 0700);
   const mode_t kind = status_of(found, path).st_mode & S_IFMT;

@@ -1,5 +1,5 @@
-// A rank that hangs cannot be asked, so everything is taken from /proc and from pages that it may
-// have filled with anything. What cannot be read counts as nothing: a wrong alarm would end a job.
+// A rank that hangs cannot answer questions, so this reads /proc and pages that the rank may have
+// filled with anything. Unreadable values count as nothing: a false alarm would end a job.
 #include "agent/job/rank_observer.h"
 
 #include <dirent.h>
@@ -26,9 +26,9 @@
 namespace dtl {
 namespace {
 
-constexpr std::uint64_t kComputesPercent = 10;  // of a core; whoever waits uses less
-constexpr std::uint64_t kSwapsPerSecond = 50;   // pages brought back from disk
-constexpr std::uint64_t kFewSlices = 10;        // between two reports; whoever polls has hundreds
+constexpr std::uint64_t kComputesPercent = 10;  // of a core; waiting ranks use less
+constexpr std::uint64_t kSwapsPerSecond = 50;   // pages read back from swap
+constexpr std::uint64_t kFewSlices = 10;        // between two reports; polling ranks have hundreds
 
 std::string proc_path(pid_t pid, const char* name) {
   return "/proc/" + std::to_string(pid) + "/" + name;
@@ -39,14 +39,14 @@ struct CloseFolder {
 };
 
 bool is_page(const std::string& path) {
-  // The kernel shows a memfd in this way. The name alone is not enough: see SeenPage.
+  // The kernel's name for a memfd. The name alone is not enough: see SeenPage.
   static const std::string kTarget = std::string("/memfd:") + kStatePageName + " (deleted)";
   char target[64];
   const ssize_t size = ::readlink(path.c_str(), target, sizeof target);
   return size > 0 && std::string_view(target, static_cast<std::size_t>(size)) == kTarget;
 }
 
-// Of each descriptor of the process, as a path.
+// Calls use() with the path of each descriptor of the process.
 void for_each_descriptor(pid_t pid, const std::function<void(const std::string& path)>& use) {
   const std::string folder = proc_path(pid, "fd");
   const std::unique_ptr<DIR, CloseFolder> entries(::opendir(folder.c_str()));
@@ -67,7 +67,7 @@ std::map<std::uint64_t, std::string> pages_of(pid_t pid) {
   return found;
 }
 
-// Of each thread of the process, the path of its folder.
+// Calls use() with the path of each thread's folder.
 void for_each_thread(pid_t pid, const std::function<void(const std::string& folder)>& use) {
   const std::string tasks = proc_path(pid, "task");
   const std::unique_ptr<DIR, CloseFolder> entries(::opendir(tasks.c_str()));
@@ -78,8 +78,8 @@ void for_each_thread(pid_t pid, const std::function<void(const std::string& fold
   }
 }
 
-// How long its threads could have run and were not let, on cores that have more to do, and how
-// often they were let. On a busy machine such a rank uses next to nothing, and yet does not sleep.
+// Sums over threads: how long they were runnable but waited for a core, and how often they got one.
+// On a busy machine a computing rank uses little CPU time, but does not sleep.
 struct CoreWaits {
   std::uint64_t ns = 0, slices = 0;
 };
@@ -89,7 +89,7 @@ CoreWaits core_waits_of(pid_t pid) {
   for_each_thread(pid, [&](const std::string& folder) {
     const std::string text = read_up_to(folder + "/schedstat", 128);
     unsigned long long ran = 0, waited = 0, slices = 0;
-    // In nanoseconds, and how often it was put on a core; absent without CONFIG_SCHED_INFO.
+    // Nanoseconds, and how often the thread got a core; absent without CONFIG_SCHED_INFO.
     if (std::sscanf(text.c_str(), "%llu %llu %llu", &ran, &waited, &slices) != 3) return;
     waits.ns += waited;
     waits.slices += slices;
@@ -131,8 +131,8 @@ SeenPage::SeenPage(const std::string& path) {
       status.st_size < static_cast<off_t>(kStatePageBytes)) {
     return;
   }
-  // Reading a mapping beyond the end of its file ends the reader (SIGBUS), so a page counts only if
-  // it is sealed against that.
+  // Reading a mapping beyond the end of its file kills the reader (SIGBUS), so a page counts only
+  // if a seal prevents that.
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return;
   void* data = ::mmap(nullptr, kStatePageBytes, PROT_READ, MAP_SHARED, file.get(), 0);
@@ -154,7 +154,7 @@ void SeenPage::look() {
   waits_ += begun > completed ? 1 : 0;
 }
 
-// The rank may have written anything there; what is sent stays within the bounds of a message.
+// The rank may have written anything there; the message must stay within its bounds.
 CommState SeenPage::take() {
   CommState state;
   const std::uint64_t begun = page_->begun.load();
@@ -191,8 +191,8 @@ RankObserver::Usage RankObserver::usage_of(pid_t pid) {
   return usage;
 }
 
-// The process before, while it has pages; else the first of the rank's that has some, or its
-// Python. A process that stays the same lets two reports be compared.
+// Keeps the process while it has pages; else takes the rank's first one with pages, or its Python.
+// The same process makes two reports comparable.
 void RankObserver::choose_process(std::span<const Process> processes) {
   const Process* before = find_process(processes, process_);
   if (has_pages() && before != nullptr && before->alive) return;
@@ -210,13 +210,13 @@ void RankObserver::choose_process(std::span<const Process> processes) {
 
 void RankObserver::find_pages() {
   const auto found = pages_of(process_);
-  // A page that stays keeps its counts.
+  // Remaining pages keep their counts.
   std::erase_if(pages_, [&](const auto& page) { return !found.contains(page.first); });
   for (const auto& [inode, path] : found) pages_.try_emplace(inode, path);
 }
 
-// The kernel counts a wait for a core when it ends. So one that takes all of the time between two
-// reports shows in two other things: a thread could run, and was hardly ever let.
+// The kernel adds a wait for a core only when it ends. A wait that lasts for the whole time between
+// two reports shows differently: a thread is runnable and hardly ever got a core.
 bool RankObserver::computes(std::span<const Process> processes, std::uint64_t span_ms) {
   const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   std::uint64_t ticks = 0, slices = 0;
@@ -228,7 +228,7 @@ bool RankObserver::computes(std::span<const Process> processes, std::uint64_t sp
     slices += waits.slices;
     own.push_back(process.pid);
   }
-  // A process that has ended takes its ticks along, so the sum may be less than before.
+  // Ticks of a process that ended are missing, so the sum may be less than before.
   const std::uint64_t used = ticks - std::min(ticks, std::exchange(cpu_ticks_, ticks));
   const std::uint64_t before = std::exchange(slices_, slices);
   if (used * 1000 * 100 >= kComputesPercent * span_ms * ticks_per_second) return true;
@@ -243,12 +243,12 @@ Activity RankObserver::activity(std::span<const Process> processes, std::chrono:
   const std::uint64_t faults =
       usage.major_faults -
       std::min(usage.major_faults, std::exchange(major_faults_, usage.major_faults));
-  // The first report has nothing to compare with, and says that the rank computes.
+  // The first report has nothing to compare with, and reports that the rank computes.
   const bool is_first = std::exchange(reported_, now).count() == 0;
   const bool is_busy = computes(processes, span_ms) || is_first;
-  // From the plainest state to the least certain one.
+  // From the most certain state to the least.
   if (usage.state == 'T' || usage.state == 't') return Activity::kStopped;
-  // Pages of mapped files come from a disk as well, hence the look at what is in swap.
+  // Pages of mapped files also come from a disk, so check for swapped pages.
   if (!is_first && faults * 1000 >= kSwapsPerSecond * span_ms && has_swapped(process_)) {
     return Activity::kSwaps;
   }
@@ -256,8 +256,8 @@ Activity RankObserver::activity(std::span<const Process> processes, std::chrono:
   return is_busy ? Activity::kComputes : Activity::kSleeps;
 }
 
-// What its process has sent since the last report, by address. A connection that is new is left
-// out: how long it was busy before is nobody's wait.
+// Bytes that the process has sent since the last report, by address. Ignores new connections: their
+// busy time includes time before this report.
 std::vector<WireState> RankObserver::wires(std::span<const TcpConnection> connections) {
   const std::set<std::uint64_t> own = sockets_of(process_);
   std::map<std::uint64_t, TcpConnection> now;
@@ -272,13 +272,13 @@ std::vector<WireState> RankObserver::wires(std::span<const TcpConnection> connec
     sum.bytes += connection.acked - before->second.acked;
     sum.busy_us += connection.busy_us - std::min(connection.busy_us, before->second.busy_us);
   }
-  // Forgets connections that have gone; their inodes may come again.
+  // Drops closed connections; their inodes may be reused.
   sent_ = std::move(now);
   std::vector<WireState> all;
   for (auto& [peer, sum] : sums) all.push_back(std::move(sum));
   std::sort(all.begin(), all.end(),
             [](const WireState& a, const WireState& b) { return a.bytes > b.bytes; });
-  // The connections that carry most decide how fast a ring is.
+  // The busiest connections decide how fast a ring is.
   if (all.size() > kMaxWires) all.resize(kMaxWires);
   return all;
 }
@@ -297,7 +297,7 @@ RankReport RankObserver::report(std::uint32_t rank, std::span<const Process> pro
   for (auto& [inode, page] : pages_) {
     if (!page.is_over()) pages.push_back(&page);
   }
-  // The oldest communicators, so that every report has the same ones when there are too many.
+  // The oldest communicators, so every report has the same ones if there are too many.
   std::sort(pages.begin(), pages.end(),
             [](const SeenPage* a, const SeenPage* b) { return a->number() < b->number(); });
   if (pages.size() > kMaxComms) pages.resize(kMaxComms);

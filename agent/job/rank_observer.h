@@ -1,8 +1,7 @@
 #pragma once
-// RankObserver: what a rank is seen to do from outside: whether its processes compute, sleep, swap
-// or are stopped, from /proc, and what its communicators of libdtring wait for, from their pages
-// (base/state_page.h). One per rank that runs. Only reports: launcher/job/rank_watch.h decides who
-// hangs.
+// RankObserver: observes a rank from outside. /proc shows whether its processes compute, sleep,
+// swap or are stopped; the pages of its libdtring communicators (base/state_page.h) show what they
+// wait for. One per running rank. Only reports: launcher/job/rank_watch.h decides which rank hangs.
 
 #include <sys/types.h>
 
@@ -21,23 +20,23 @@
 
 namespace dtl {
 
-// The inodes of the sockets that the process has open.
+// The inodes of the process's open sockets.
 std::set<std::uint64_t> sockets_of(pid_t pid);
 
-// The page of one communicator, read only.
+// A read-only view of one communicator's page.
 class SeenPage {
  public:
-  // path: of /proc/PID/fd. is_over() at once when there is no such page, or one that its owner
-  // could still shorten.
+  // path: of /proc/PID/fd. is_over() at once if it is not such a page, or its owner could shorten
+  // it.
   explicit SeenPage(const std::string& path);
   SeenPage(const SeenPage&) = delete;
   SeenPage& operator=(const SeenPage&) = delete;
   ~SeenPage();
 
-  void look();  // counts whether a collective is under way
+  void look();  // counts whether a collective is running
   bool is_over() const { return page_ == nullptr || page_->is_over.load() != 0; }
   std::uint64_t number() const { return page_ == nullptr ? 0 : page_->number; }
-  CommState take();  // and begins to count anew
+  CommState take();  // and resets the counts
 
  private:
   const StatePage* page_ = nullptr;
@@ -51,10 +50,10 @@ class RankObserver {
   bool has_pages() const { return !pages_.empty(); }
   void look();
   // processes: all of the machine, see scan_processes; connections: all of the node; now: of
-  // CLOCK_BOOTTIME. What is counted is counted since the report before.
+  // CLOCK_BOOTTIME. Counts start at the previous report.
   RankReport report(std::uint32_t rank, std::span<const Process> processes,
                     std::span<const TcpConnection> connections, std::chrono::milliseconds now);
-  pid_t process() const { return process_; }  // the one that the last report was about
+  pid_t process() const { return process_; }  // the process of the last report
 
  private:
   struct Usage {
@@ -69,11 +68,11 @@ class RankObserver {
   Activity activity(std::span<const Process> processes, std::chrono::milliseconds now);
 
   const pid_t rank_pid_;
-  // The one that is looked at: who has pages, or a Python. A rank may be a shell that starts it.
+  // The observed process: one with pages, or a Python. The rank may be a shell that started it.
   pid_t process_;
   std::map<std::uint64_t, SeenPage> pages_;      // by inode
-  std::map<std::uint64_t, TcpConnection> sent_;  // by inode, as at the last report
-  // At the last report; ticks: that its session ran or waited for a core.
+  std::map<std::uint64_t, TcpConnection> sent_;  // by inode, as of the last report
+  // As of the last report. ticks: running or waiting for a core, over the rank's session.
   std::uint64_t cpu_ticks_ = 0, slices_ = 0, major_faults_ = 0;
   std::chrono::milliseconds reported_{0};
 };

@@ -1,5 +1,5 @@
-// A rank answers by writing into a file, and nothing tells that it has finished. So the files are
-// looked at every few milliseconds, all of them at once.
+// A rank answers by writing into a file; nothing signals the end. So this polls all files every few
+// milliseconds.
 #include "agent/job/rank_stacks.h"
 
 #include <iterator>
@@ -33,17 +33,17 @@ RankStacks::RankStacks(asio::io_context& context, Connection& connection,
       witness_(witness) {}
 
 awaitable<void> RankStacks::ask(AskRanks order) {
-  // In milliseconds: short beside kAskRanks, and rare enough for hundreds of ranks.
+  // In milliseconds: short compared with kAskRanks, and rare enough for hundreds of ranks.
   constexpr BootTime kLook{10};
   const BootTime until = asking_time() + BootTime(order.patience_ms);
   std::map<std::uint32_t, StackFile> asked;
-  const std::span<const Process> processes = scan_processes();  // valid up to the first co_await
+  const std::span<const Process> processes = scan_processes();  // valid until the first co_await
   for (const auto& [rank, pid] : running_.processes()) {
     StackFile file(witness_.stack_path(rank), pid);
     if (file.ask()) {
       asked.emplace(rank, std::move(file));
     } else {
-      // The name of the program shows the user why this rank could not be asked.
+      // The program's name tells the user why this rank could not be asked.
       connection_.send(Stack{rank, StackAnswer::kCannot, program_of_rank(processes, pid)});
     }
   }
@@ -68,10 +68,10 @@ void RankStacks::tell(const Stack& stack) {
   connection_.send(stack);
 }
 
-// A debugger stops the process that it looks at, so it comes last. On a thread, as it takes its
-// time, and heartbeats must go on.
+// A debugger stops the process that it examines, so it comes last. On a thread, as it takes time
+// and heartbeats must continue.
 awaitable<void> RankStacks::tell_native(std::uint32_t patience_ms) {
-  auto answered = std::make_shared<bool>(false);  // shared with what the thread posts
+  auto answered = std::make_shared<bool>(false);  // shared with the posted handler
   debugger_ = std::jthread([this, ranks = running_.seen_processes(), patience_ms, answered] {
     std::vector<NativeStack> stacks = read_native_stacks(ranks, BootTime(patience_ms));
     asio::post(context_, [this, answered, stacks = std::move(stacks)] {
@@ -81,7 +81,7 @@ awaitable<void> RankStacks::tell_native(std::uint32_t patience_ms) {
   });
   asio::steady_timer look(context_);
   while (!*answered) {
-    // Looked at, as a thread cannot resume a coroutine by itself.
+    // Polled, as a thread cannot resume a coroutine.
     look.expires_after(kLookAtRanks);
     co_await look.async_wait(asio::use_awaitable);
   }

@@ -1,7 +1,7 @@
 #pragma once
-// RankStacks: asks the ranks of this node what they do, before they are signalled: first
-// themselves, then a debugger. Owned by the session; one io_context thread, and one of its own for
-// the debugger. Knows nothing of why that is asked, and ends nobody.
+// RankStacks: gets the stacks of this node's ranks before they are signalled: first from the ranks,
+// then from a debugger. Owned by the session; one io_context thread, plus one for the debugger.
+// Does not know why stacks are wanted, and ends no rank.
 
 #include <cstdint>
 #include <thread>
@@ -21,8 +21,8 @@ class RankStacks {
   RankStacks(asio::io_context& context, Connection& connection, const RunningRanks& running,
              RankStreams& streams, const RankWitness& witness);
 
-  // Tells the launcher what each rank does that runs. What a rank says is also kept with its errors
-  // (--log-dir). Returns once all have answered or their time is over. At most one at a time.
+  // Sends the launcher the stack of each running rank. Also keeps a rank's answer with its errors
+  // (--log-dir). Returns when all have answered or timed out. At most one call at a time.
   awaitable<void> ask(AskRanks order);
 
  private:

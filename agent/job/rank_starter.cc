@@ -1,5 +1,5 @@
-// Two sealed files in memory go to the guard with each rank: the packed specification and the
-// secret. Neither an argument nor the environment shows the secret to other users.
+// The guard gets two sealed memory files with each rank: the packed specification and the secret.
+// Arguments and environment would show the secret to other users.
 #include "agent/job/rank_starter.h"
 
 #include <fmt/format.h>
@@ -20,14 +20,13 @@
 namespace dtl {
 namespace {
 
-// A terminal shows the rank's standard output, and dtlaunch has told it how wide that is.
+// Whether dtlaunch told the rank the width of the terminal that shows its output.
 bool is_told_columns(const std::vector<std::string_view>& environment) {
   return std::any_of(environment.begin(), environment.end(),
                      [](std::string_view line) { return line.starts_with("DTLAUNCH_COLUMNS="); });
 }
 
-// By it a program knows whether it writes into the pipe that is shown, or into another one that a
-// shell has made.
+// Lets a program find out whether it writes into the displayed pipe or into one that a shell made.
 std::string name_output(const SpawnFiles& files) {
   struct stat status = {};
   if (::fstat(files[kStdoutFd].get(), &status) != 0) return {};
@@ -50,8 +49,8 @@ void RankStarter::check(const Start& start) const {
   for (const RankSpec& rank : start.ranks) environments_.lines(rank.environment);
 }
 
-// A rank's input is taken from here on. Its other files are opened when the guard takes it, so that
-// many ranks that start at once need few descriptors at once.
+// Opens the rank's input now. Its other files are opened when the guard takes it, so that many
+// starting ranks need few descriptors at once.
 void RankStarter::spawn(const SpawnRank& spawn) {
   const std::uint32_t rank = spawn.spec.rank;
   try {
@@ -72,14 +71,14 @@ std::optional<SpawnFiles> RankStarter::open_files(const SpawnRank& spawn) {
   }
 }
 
-// As a report of the guard's, so that there is one way in which a rank can fail to start.
+// As a report from the guard, so that a failed start is handled in one place.
 void RankStarter::report_no_files(std::uint32_t rank, const Error& error) {
   log_error(error.what());
   GuardReport report;
   report.news = GuardNews::kSpawnFailed;
   report.rank = rank;
   report.stage = SpawnStage::kFiles;
-  // Not every error has a number, and 0 would read as "Success".
+  // Some errors have no number, and 0 would read as "Success".
   report.error_number = static_cast<std::uint32_t>(error.number() != 0 ? error.number() : EIO);
   failed_(report);
 }
@@ -97,7 +96,7 @@ SpawnFiles RankStarter::make_files(const SpawnRank& spawn) {
   programs = program_candidates(spec, environment, own_folder_);
   files[kSpecFd] = sealed_memory_file("dtl-rank", pack_spawn_spec(spec, environment, programs));
   for (std::string& program : programs) {
-    // For explained(), which looks from the agent's own folder and not from the rank's.
+    // For explained(), which runs in the agent's folder, not in the rank's.
     program = std::filesystem::path(spec.working_directory) / program;
   }
   files[kSecretSourceFd] = sealed_memory_file("dtl-secret", spawn.secret);
@@ -111,10 +110,10 @@ SpawnFailed RankStarter::explained(SpawnFailed failed) const {
                         failed.error_number == static_cast<std::uint32_t>(ENOEXEC));
   if (at == programs_.end() || !refused) return failed;
   for (const std::string& program : at->second) {
-    // The first that may be executed is the one that the kernel has refused.
+    // The kernel has refused the first executable one.
     if (::access(program.c_str(), X_OK) != 0) continue;
     const ProgramFault fault = find_program_fault(program);
-    // The launcher has a hint of its own for each of these stages.
+    // The launcher has a specific hint for each of these stages.
     if (!fault.stage.empty()) failed.stage = fault.stage;
     failed.reason = fault.reason.substr(0, kMaxNameBytes);
     break;

@@ -1,6 +1,6 @@
 #pragma once
-// RankStarter: what ranks are started with, and why the kernel refused one. Owned by the session;
-// one io_context thread. Knows nothing of ranks that run.
+// RankStarter: makes the files that ranks are started with, and explains why the kernel refused a
+// program. Owned by the session; one io_context thread. Knows nothing of running ranks.
 
 #include <cstdint>
 #include <functional>
@@ -20,20 +20,20 @@ namespace dtl {
 
 class RankStarter {
  public:
-  // own_folder: where dtagent lies. job_id: known before the first rank. failed: takes the report
-  // of a rank whose files cannot be had, as if the guard had made it.
+  // own_folder: dtagent's folder. job_id: set before the first rank. failed: gets the report of a
+  // rank whose files cannot be opened, as if the guard had sent it.
   RankStarter(const std::string& own_folder, const std::string& job_id, GuardLink& guard,
               RankStreams& streams, RankWitness& witness,
               std::function<void(const GuardReport&)> failed);
 
-  // These throw Error(kVersion), see Environments. check() comes before the first rank of a Start:
-  // one that names an environment which has not come starts no rank at all.
+  // These throw Error(kVersion), see Environments. Call check() before starting a Start's first
+  // rank: if an environment is missing, none of its ranks starts.
   void add(Environment environment) { environments_.add(std::move(environment)); }
   void check(const Start& start) const;
   void spawn(const SpawnRank& spawn);
   void started(std::uint32_t rank) { programs_.erase(rank); }
-  // Adds why the kernel refused the program, if the file shows it: errno alone says too little.
-  // Reads the file, so not for each rank that fails, but for refused programs alone.
+  // Adds why the kernel refused the program, if its file shows that: errno alone says too little.
+  // Reads the file, so only for refused programs.
   SpawnFailed explained(SpawnFailed failed) const;
 
  private:
@@ -48,7 +48,7 @@ class RankStarter {
   RankWitness& witness_;
   const std::function<void(const GuardReport&)> failed_;
   Environments environments_;
-  // Where the program of each rank is looked for, until that has started.
+  // The paths tried for each rank's program, until it has started.
   std::map<std::uint32_t, std::vector<std::string>> programs_;
 };
 

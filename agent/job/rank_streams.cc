@@ -1,6 +1,6 @@
-// Our ends of a rank's pipes are kept until the guard says that it has started: what it writes by
-// then stays in the pipe, so that Started goes out before any Output. A rank that could not start
-// leaves its entry behind, and the descriptors are closed at the end.
+// Our ends of a rank's pipes stay here until the guard reports that the rank has started: its
+// output waits in the pipe, so Started is sent before any Output. The entry of a rank that failed
+// to start stays until the agent ends.
 #include "agent/job/rank_streams.h"
 
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 namespace dtl {
 namespace {
 
-// A rank's pipes hold this much, so that bursts do not make it wait. The kernel bounds the sum of
-// each user's pipes (pipe-user-pages-soft); beyond it they stay smaller.
+// Capacity of a rank's pipes, so that bursts do not make it wait. The kernel limits the sum of each
+// user's pipes (pipe-user-pages-soft); beyond it pipes stay smaller.
 constexpr int kPipeBytes = 256 << 10;
 
 Fd duplicate_null(int flags) {
@@ -55,12 +55,12 @@ void RankStreams::open_input(std::uint32_t rank) {
 void RankStreams::open(const RankSpec& rank, const std::string& job_id, SpawnFiles& files) {
   Pipe output = make_rank_pipe(), errors = make_rank_pipe();
   Streams& streams = ranks_[rank.rank];
-  // A rank that does not read finds the end at once, as under nohup, and no closed descriptor.
+  // A rank without input sees the end at once, as under nohup, instead of a closed descriptor.
   files[kStdinFd] = rank.wants_stdin ? std::move(streams.input_pipe) : duplicate_null(O_RDONLY);
   files[kStdoutFd] = std::move(output.write_end);
   files[kStderrFd] = std::move(errors.write_end);
   streams.open_outputs = 2;
-  // One credit for both streams, as the bound is on the memory for a rank.
+  // One credit for both streams, as it limits the memory per rank.
   streams.credit = std::make_unique<RankCredit>(context_, connection_, rules_);
   streams.output =
       std::make_unique<RankOutput>(connection_, *streams.credit, rank.rank, Stream::kStdout,
@@ -75,7 +75,7 @@ void RankStreams::open(const RankSpec& rank, const std::string& job_id, SpawnFil
 std::unique_ptr<RankFile> RankStreams::kept_file(std::uint32_t rank, const std::string& job_id,
                                                  const char* ending) {
   if (rules_.log_directory.empty()) return nullptr;
-  // Named once, opened at the first write: a folder that cannot be made stops no rank.
+  // Opened at the first write: a folder that cannot be created stops no rank.
   if (!kept_in_) kept_in_.emplace(rules_.log_directory, job_id);
   return std::make_unique<RankFile>(*kept_in_, "rank." + std::to_string(rank) + ending,
                                     open_rank_files_);
@@ -92,7 +92,7 @@ bool RankStreams::started(std::uint32_t rank) {
 
 awaitable<void> RankStreams::forward(RankOutput& output, Fd pipe, std::uint32_t rank) {
   co_await output.forward(context_, std::move(pipe));
-  // What the rank has started may hold a pipe open for longer than the rank lives.
+  // Processes that the rank started may keep a pipe open after the rank has ended.
   if (--ranks_[rank].open_outputs == 0) all_read_(rank);
 }
 
@@ -105,13 +105,13 @@ bool RankStreams::ended(std::uint32_t rank) {
 
 void RankStreams::give_input(const Stdin& message) {
   const auto at = ranks_.find(message.rank);
-  // The rank may not want any input, or may have ended while this was on its way.
+  // The rank may not want input, or may have ended while this was in flight.
   if (at != ranks_.end() && at->second.input) at->second.input->put(message);
 }
 
 void RankStreams::give_credit(const Credit& credit) {
   const auto at = ranks_.find(credit.rank);
-  // Its input is open before its output is.
+  // The rank's input is opened before its output.
   if (at != ranks_.end() && at->second.credit) at->second.credit->give_back(credit.bytes);
 }
 

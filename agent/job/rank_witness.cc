@@ -1,5 +1,5 @@
-// A rank that failed is asked about memory and errors; one that ended well is asked nothing, but
-// for rank 0 and whether it has met anybody.
+// Collects evidence about memory and errors only for failed ranks. Of successful ranks, only rank 0
+// is checked: did it connect to the others?
 #include "agent/job/rank_witness.h"
 
 #include <csignal>

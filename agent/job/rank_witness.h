@@ -1,7 +1,6 @@
 #pragma once
-// RankWitness: what this node can testify when a rank ends: why it failed, or that rank 0 has never
-// met the others. Owned by the session; one io_context thread. Knows nothing of pipes and of the
-// guard.
+// RankWitness: evidence about a rank that ended: why it failed, or that rank 0 never connected to
+// the others. Owned by the session; one io_context thread. Knows nothing of pipes and the guard.
 
 #include <sys/types.h>
 
@@ -21,16 +20,16 @@ namespace dtl {
 
 class RankWitness {
  public:
-  // Before a rank starts; returns what its environment gets in addition.
+  // Before a rank starts; returns variables to add to its environment.
   std::vector<std::string> take_on(const std::string& job_id, std::uint32_t rank,
                                    const std::vector<std::string_view>& environment);
   void started(std::uint32_t rank, pid_t process);
   void look();  // once a second
-  // What the launcher should hear, if anything, about a rank that was taken on. To be sent before
-  // Exited (wire/PROTOCOL.md).
+  // The message for the launcher, if any, about the end of a rank given to take_on(). Send it
+  // before Exited (wire/PROTOCOL.md).
   std::optional<Message> ended(const GuardReport& report);
   void tell_grace(std::chrono::milliseconds grace) const;  // see FailureEvidence
-  std::string stack_path(std::uint32_t rank) const;        // of a rank that was taken on
+  std::string stack_path(std::uint32_t rank) const;        // of a rank given to take_on()
 
  private:
   std::optional<FailureEvidence> evidence_;  // from the first rank on

@@ -1,5 +1,5 @@
-// Losing a stream is an event only where nobody can come back. Otherwise reading waits here for
-// another stream, while the launcher's lease goes on: that ends a wait which lasts too long.
+// A lost stream is an event only if nobody can come back. Otherwise reading waits here for another
+// stream; the launcher's lease continues and ends too long a wait.
 #include "agent/job/reconnection.h"
 
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 namespace dtl {
 namespace {
 
-// The stream that is lost had descriptors 0 and 1. A file that got one of these numbers next would
-// get what is written for the stream.
+// The lost stream had descriptors 0 and 1. A file that gets one of these numbers next would receive
+// data meant for the stream.
 void hold_standard_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
@@ -32,7 +32,7 @@ awaitable<std::optional<Message>> Reconnection::receive() {
       std::optional<Message> message = co_await connection_.receive();
       if (message || !door_) co_return message;
     } catch (const Error& error) {
-      // Garbage is another program, or a mistake: another stream would not help.
+      // Garbage means another program or a bug: another stream would not help.
       if (!door_ || error.status() == Exit::kVersion) throw;
     }
     connection_.detach();
@@ -56,7 +56,7 @@ bool Reconnection::agree(const Reconnect& agreed) {
     return false;
   }
   token_ = agreed.token;
-  // Only now that somebody can come back: what is kept costs memory.
+  // Only now that the launcher can come back: kept frames cost memory.
   connection_.keep_sent();
   return true;
 }
@@ -70,10 +70,9 @@ void Reconnection::resume(const Resume& offer, std::unique_ptr<ByteStream> strea
   LinkEnd& link = connection_.link();
   if (link.admit(offer, token_) != ResumeAnswer::kResumed) return stream->close();
   const Resumed answer{ResumeAnswer::kResumed, offer.attempt, link.received()};
-  // False when the other end lacks frames that are not kept any more: no stream can make up for
-  // them.
+  // False if the launcher lacks frames that are no longer kept: no stream can replace them.
   if (!connection_.attach(std::move(stream), std::move(received), offer.received, answer)) return;
-  // The stream before may have closed its descriptors just now.
+  // The old stream may just have closed its descriptors.
   hold_standard_descriptors();
   back_();
 }

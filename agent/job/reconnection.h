@@ -1,6 +1,6 @@
 #pragma once
-// Reconnection: what --reconnect adds to the launcher's connection. It waits behind a LinkDoor for
-// a launcher that was lost. Owned by the session; one io_context thread. It does not read messages.
+// Reconnection: adds --reconnect to the launcher's connection: waits behind a LinkDoor for a launcher
+// that lost its stream. Owned by the session; one io_context thread. Reads no messages.
 
 #include <functional>
 #include <memory>
@@ -16,16 +16,15 @@ namespace dtl {
 
 class Reconnection {
  public:
-  // back: the launcher has come back. All references outlive this.
+  // back: called when the launcher has come back. All references outlive this.
   Reconnection(asio::io_context& context, TaskGroup& tasks, Connection& connection,
                std::function<void()> back);
 
-  // The next message, over as many streams as it takes, while another one may come. nullopt: the
-  // conversation is over. Throws Error as Connection::receive does, where no other stream may come.
+  // The next message, across as many streams as needed. nullopt: the conversation is over. Throws
+  // Error as Connection::receive does if no other stream can come.
   awaitable<std::optional<Message>> receive();
-  // From here on the launcher may come back. False when there is no place for the socket; the
-  // launcher has been told then, and the job goes on without. Throws Error(kVersion) the second
-  // time.
+  // From here on the launcher may come back. False if there is no place for the socket; then it has
+  // told the launcher, and the job continues without. Throws Error(kVersion) the second time.
   bool agree(const Reconnect& agreed);
   void end();  // from here on no launcher can come back
 
@@ -36,8 +35,8 @@ class Reconnection {
   TaskGroup& tasks_;
   Connection& connection_;
   const std::function<void()> back_;
-  std::optional<LinkDoor> door_;  // once agreed
-  std::string token_;             // what the launcher says to come in
+  std::optional<LinkDoor> door_;  // after agree()
+  std::string token_;             // proves that a peer is the launcher
 };
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// One task does both. It looks at pages often, which costs a few reads of memory. It looks at /proc
-// only for a report, as that costs a scan of all processes.
+// One task does both: it reads pages often, as that is cheap. It reads /proc only for a report, as
+// that scans all processes.
 #include "agent/job/running_ranks.h"
 
 #include <algorithm>
@@ -26,15 +26,15 @@ RunningRanks::RunningRanks(asio::io_context& context, TaskGroup& tasks, Connecti
                            const Supervisor& supervisor)
     : context_(context), tasks_(tasks), connection_(connection), supervisor_(supervisor) {}
 
-// A debugger's or a test's brief stop is not worth a word, nor is one of ours: ^Z at the launcher
-// stops the ranks, and so may a debugger that is asked about them.
+// Does not report brief stops: a debugger or a test may cause them. Nor stops that we caused: ^Z at
+// the launcher stops the ranks, and so may a debugger that reads their stacks.
 void RunningRanks::look_for_stopped() {
   constexpr int kLooks = 3;  // 2 s
   const bool expected = supervisor_.paused || supervisor_.state == AgentState::kAsking;
   for (auto& [number, rank] : ranks_) {
     const bool stopped = !expected && process_state(rank.process) == ProcessState::kStopped;
     rank.stopped_looks = stopped ? std::min(rank.stopped_looks + 1, kLooks + 1) : 0;
-    // Said once for each stop: the count goes on beyond it and stays there.
+    // Reported once for each stop: the count then goes beyond kLooks.
     if (rank.stopped_looks != kLooks) continue;
     connection_.send(Notice{"rank " + std::to_string(number) +
                             " is stopped (state T); it goes on after: kill -CONT " +
@@ -51,7 +51,7 @@ std::vector<RunningRanks::RankProcess> RunningRanks::processes() const {
 std::vector<RunningRanks::RankProcess> RunningRanks::seen_processes() const {
   std::vector<RankProcess> processes;
   for (const auto& [number, rank] : ranks_) {
-    // A debugger should see the Python, and not the shell that has started it.
+    // A debugger should examine the Python, not the shell that started it.
     processes.emplace_back(number, rank.observer ? rank.observer->process() : rank.process);
   }
   return processes;
@@ -64,17 +64,17 @@ void RunningRanks::report(BootTime period) {
 
 awaitable<void> RunningRanks::keep_reporting() {
   asio::steady_timer timer(context_);
-  // A hang at the very start should not wait for a whole period to be seen.
+  // A hang right at the start should show before a whole period has passed.
   const BootTime first = std::min(period_, BootTime(kFirstReport));
   for (BootTime next = report_time() + first; period_.count() > 0;) {
     const bool has_pages = !supervisor_.paused && look();
     const BootTime at = report_time();
     if (at >= next) {
       next = at + period_;
-      // Ranks that are paused or being ended would only look as if they hung.
+      // Ranks that are paused or ending would look as if they hung.
       if (!supervisor_.paused && supervisor_.state == AgentState::kServing) tell_states();
     }
-    // Without pages there is nothing to see between two reports.
+    // Without pages nothing changes between two reports.
     timer.expires_after(has_pages ? std::min(BootTime(kLookAtRanks), period_)
                                   : std::max(next - at, BootTime(1)));
     co_await timer.async_wait(asio::use_awaitable);
@@ -100,7 +100,7 @@ void RunningRanks::tell_states() {
   for (auto& [number, rank] : ranks_) {
     if (!rank.observer) rank.observer.emplace(rank.process);
     states.ranks.push_back(rank.observer->report(number, processes, connections, at));
-    // A message holds so many and no more.
+    // The limit of one message.
     if (states.ranks.size() == kMaxReports) connection_.send(std::exchange(states, {}));
   }
   if (!states.ranks.empty()) connection_.send(std::move(states));

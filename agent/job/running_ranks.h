@@ -1,7 +1,7 @@
 #pragma once
-// RunningRanks: the processes of this node's ranks, from start to end, and what is seen of them
-// from outside: RankStates for the launcher, and a word on who is stopped. Owned by the session;
-// one io_context thread. Knows nothing of pipes, and sends no signals.
+// RunningRanks: the processes of this node's ranks from start to end, observed from outside:
+// RankStates for the launcher, and a notice about stopped ranks. Owned by the session; one
+// io_context thread. Knows nothing of pipes, and sends no signals.
 
 #include <sys/types.h>
 
@@ -23,25 +23,25 @@ class RunningRanks {
  public:
   using RankProcess = std::pair<std::uint32_t, pid_t>;  // a rank's
 
-  // supervisor: says whether the ranks are meant to run; only read. All references outlive this.
+  // supervisor: read only, whether the ranks should be running. All references outlive this.
   RunningRanks(asio::io_context& context, TaskGroup& tasks, Connection& connection,
                const Supervisor& supervisor);
 
   void started(std::uint32_t rank, pid_t process) { ranks_[rank].process = process; }
   void ended(std::uint32_t rank) { ranks_.erase(rank); }
   void look_for_stopped();       // once a second
-  void report(BootTime period);  // from now on; 0: no more
+  void report(BootTime period);  // from now on; 0: stop
   std::vector<RankProcess> processes() const;
-  std::vector<RankProcess> seen_processes() const;  // the ones that the last reports were about
+  std::vector<RankProcess> seen_processes() const;  // those of the last reports
 
  private:
   struct Rank {
     pid_t process = 0;
-    int stopped_looks = 0;                 // how often in a row it was seen stopped
+    int stopped_looks = 0;                 // how many looks in a row saw it stopped
     std::optional<RankObserver> observer;  // from the first report on
   };
   awaitable<void> keep_reporting();
-  bool look();  // whether any has pages
+  bool look();  // true if any rank has pages
   void tell_states();
 
   asio::io_context& context_;
@@ -49,8 +49,8 @@ class RunningRanks {
   Connection& connection_;
   const Supervisor& supervisor_;
   std::map<std::uint32_t, Rank> ranks_;
-  BootTime period_{};     // 0: nobody wants reports
-  bool reports_ = false;  // the task runs
+  BootTime period_{};     // 0: no reports wanted
+  bool reports_ = false;  // the task is running
 };
 
 }  // namespace dtl

@@ -1,6 +1,6 @@
-// What happens comes in by feed(), as an event; what the supervisor wants done goes out by
-// perform(). No other code here decides what becomes of ranks. Frames that do not concern that,
-// such as Stdin and Credit, go straight to the part that they are for.
+// feed() passes events to the supervisor; perform() carries out its effects. No other code here
+// decides about ranks. Frames that do not concern it, such as Stdin and Credit, go straight to the
+// part that handles them.
 #include "agent/job/session.h"
 
 #include <unistd.h>
@@ -55,14 +55,14 @@ AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::str
       clock_(context_),
       signals_(context_) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-    // With --unsignalled they are ignored, and a handler would undo that.
+    // With --unsignalled they are ignored; a handler would undo that.
     if (!is_ignored(signal)) signals_.add(signal);
   }
   supervisor_.heard = now();
 }
 
 Exit AgentSession::run(NodeFacts facts) {
-  // A task that fails is a mistake of ours; the guard cleans up when the agent exits.
+  // A task fails only through a bug; the guard cleans up when the agent exits.
   tasks_.on_failure([this](std::exception_ptr failure) {
     try {
       std::rethrow_exception(failure);
@@ -76,9 +76,9 @@ Exit AgentSession::run(NodeFacts facts) {
   tasks_.spawn(write_frames());
   tasks_.spawn(watch_clock());
   tasks_.spawn(watch_signals());
-  // Until leave() or a failed task stops it.
+  // Runs until leave() or a failed task stops it.
   context_.run();
-  guard_.link().close();  // it exits while we tidy up
+  guard_.link().close();  // the guard exits while we clean up
   return exit_.value_or(Exit::kInternal);
 }
 
@@ -92,7 +92,7 @@ awaitable<void> AgentSession::read_frames(NodeFacts facts) {
     }
   } catch (const Error& error) {
     log_error(error.what());
-    // Garbage ends the conversation, and the launcher should hear why, if it is one.
+    // Garbage ends the conversation; a real launcher should hear the reason.
     connection_.send(Trouble{error.what()});
   }
   feed(LauncherGone{});
@@ -102,7 +102,7 @@ awaitable<void> AgentSession::write_frames() {
   try {
     co_await connection_.run_writer();
   } catch (const Error&) {
-    feed(LauncherGone{});  // nobody is there to be told why
+    feed(LauncherGone{});  // nobody is left to tell
   }
 }
 
@@ -112,21 +112,21 @@ awaitable<void> AgentSession::watch_clock() {
     if (at >= next_heartbeat_) {
       next_heartbeat_ = at + kHeartbeat;
       guard_.tick(supervisor_);
-      // Without the keeper nobody would end what is left if the guard and this agent were killed.
+      // If guard and agent were killed, only the keeper could end what is left.
       if (::getppid() != keeper_) feed(KeeperGone{keeper_});
       running_.look_for_stopped();
       witness_.look();
-      // Nothing goes out before Hello but the greeting (wire/PROTOCOL.md).
+      // Only the greeting is sent before Hello (wire/PROTOCOL.md).
       if (node_) connection_.send(Heartbeat{static_cast<std::uint64_t>(at.count())});
     }
-    // A parent that runs and had no CPU time is not away (--child).
+    // A parent that runs without CPU time has not gone (--child).
     if (is_launcher_silent(supervisor_, at) && launcher_ != 0 &&
         process_state(launcher_) == ProcessState::kRuns) {
       feed(LauncherHeard{});
     }
     if (at >= due(supervisor_)) feed(TimePassed{});
     const BootTime wake = std::min(next_heartbeat_, due(supervisor_));
-    // feed() wakes it when a deadline comes nearer. At least 1 ms, so that it never spins.
+    // feed() wakes it if a deadline gets nearer. At least 1 ms, so that it never spins.
     clock_.expires_after(std::max(wake - now(), BootTime(1)));
     boost::system::error_code woken;
     co_await clock_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
@@ -145,10 +145,10 @@ awaitable<void> AgentSession::ask_ranks(AskRanks order) {
   feed(RanksAnswered{});
 }
 
-// Gives the last messages a moment to leave.
+// Gives the last messages a moment to be sent.
 awaitable<void> AgentSession::leave() {
   connection_.finish();
-  // A launcher that reads nothing must not keep us.
+  // A launcher that does not read must not delay our exit.
   asio::steady_timer deadline(context_, kDrainDeadline);
   deadline.async_wait([this](boost::system::error_code cancelled) {
     if (!cancelled) context_.stop();
@@ -159,7 +159,7 @@ awaitable<void> AgentSession::leave() {
 
 void AgentSession::welcome(const Message& message, NodeFacts facts) {
   const auto* welcome = std::get_if<Welcome>(&message);
-  // Anything else is a launcher of another protocol, or not one at all.
+  // The peer speaks another protocol or is not a launcher.
   if (welcome == nullptr) unexpected(message);
   record_.job_id = welcome->job_id;
   record_.launcher_host = welcome->launcher_host;
@@ -172,7 +172,7 @@ void AgentSession::welcome(const Message& message, NodeFacts facts) {
 
 void AgentSession::start(Start start) {
   starter_.check(start);
-  // A job with many ranks comes in several Start messages.
+  // The ranks of a large job take several Start messages.
   record_.ranks += static_cast<int>(start.ranks.size());
   if (record_.command.empty() && !start.ranks.empty()) {
     record_.role = "agent";
@@ -194,7 +194,7 @@ void AgentSession::dispatch(Message message) {
       [&](const Stdin& input) { streams_.give_input(input); },
       [&](const Listen& listen) {
         node_->listen(listen);
-        asio::post(context_, [this] { start_guard(); });  // while the launcher makes its plan
+        asio::post(context_, [this] { start_guard(); });  // while the launcher plans
       },
       [&](const StopListening&) { node_->stop_listening(); },
       [&](const Reach& wanted) { node_->reach(wanted); },
@@ -212,12 +212,12 @@ void AgentSession::dispatch(Message message) {
   std::visit(handle, message);
 }
 
-// The start blocks until the kernel has loaded the guard. So it comes when the launcher is busy
-// with its plan, and at the latest when the guard has something to do. False: it cannot be started,
-// and the launcher has been told.
+// The start blocks until the kernel has loaded the guard. So it happens while the launcher plans,
+// and at the latest when the guard has work. False: it cannot be started, and the launcher was
+// told.
 bool AgentSession::start_guard() {
   if (guard_.link().is_open()) return true;
-  // The agent is leaving; a guard that is started now would find nothing to do.
+  // The agent is leaving, so a guard would have no work.
   if (exit_) return false;
   try {
     guard_.start(own_folder_, launcher_ != 0);
@@ -232,15 +232,13 @@ bool AgentSession::start_guard() {
 }
 
 void AgentSession::hear_guard(const GuardReport& report) {
-  // Before the event, whose effect may be Exited: StdinClosed and Evidence have to come before
-  // that.
+  // Before the event, whose effect may be Exited: StdinClosed and Evidence must precede it.
   if (report.news == GuardNews::kExited && streams_.ended(report.rank)) {
     running_.ended(report.rank);
     if (auto testimony = witness_.ended(report)) connection_.send(std::move(*testimony));
   }
   feed(report);
-  // After the event, whose effect is Started: output is read from here on, and must not come
-  // before.
+  // After the event, whose effect is Started: Output must not be sent before it.
   if (report.news == GuardNews::kStarted && streams_.started(report.rank)) {
     running_.started(report.rank, static_cast<pid_t>(report.pid));
     witness_.started(report.rank, static_cast<pid_t>(report.pid));
@@ -253,7 +251,7 @@ void AgentSession::feed(const Event& event) {
   // Without a launcher nobody takes the output; ranks must not wait for that.
   if (supervisor_.leave == Exit::kUnreachable) connection_.close();
   if (supervisor_.leave) reconnection_.end();
-  // The clock's sleep may be longer than the new deadline allows.
+  // The clock may be sleeping beyond the new deadline.
   if (BootTime(due(supervisor_)) < next_heartbeat_) clock_.cancel();
 }
 
@@ -272,10 +270,10 @@ void AgentSession::perform(const Effect& effect) {
       },
       [&](const PassSignal& order) { guard_.link().pass_signal(order.signal); },
       [&](const KillByGuard&) { guard_.link().kill(); },
-      // Blocks, and may: nothing else is left to do before the exit.
+      // May block: only the exit is left to do.
       [&](const KillByOwnHand&) { end_descendants((now() + kReapDeadline).count(), nullptr); },
       [&](const SendMessage& sent) {
-        // The supervisor is pure and cannot look at the program's file.
+        // The supervisor is pure and cannot read the program's file.
         const auto* failed = std::get_if<SpawnFailed>(&sent.message);
         connection_.send(failed != nullptr ? Message(starter_.explained(*failed)) : sent.message);
       },

@@ -1,8 +1,8 @@
 #pragma once
-// AgentSession: one conversation with the launcher, from Welcome to the exit of the agent. The
-// shell around supervisor.h: turns frames, guard reports, signals and the clock into events, and
-// has its parts perform the effects. One io_context, one thread. Must not know how ranks start,
-// what their pipes carry and how the node is examined: its parts do.
+// AgentSession: one conversation with the launcher, from Welcome to the agent's exit. The shell
+// around supervisor.h: turns frames, guard reports, signals and the clock into events, and has its
+// parts perform the effects. One io_context, one thread. Must not know how ranks start, what their
+// pipes carry or how the node is examined: its parts do.
 
 #include <sys/types.h>
 
@@ -27,26 +27,26 @@
 
 namespace dtl {
 
-// The launcher of an agent that is its child (--child, --input); empty otherwise.
+// The launcher of an agent that is its child (--child, --input); otherwise empty.
 struct LocalLauncher {
   pid_t process = 0;  // 0: the launcher is not our parent
-  // Its standard input, for ranks that read; invalid: they get it in frames.
+  // Its standard input, for ranks with input; invalid: they get Stdin frames.
   Fd input;
 };
 
 class AgentSession {
  public:
-  // own_folder: where dtagent lies. input and output carry the frames; the greeting is out already.
-  // received: frames that have been read already.
+  // own_folder: dtagent's folder. input and output carry frames; the greeting was already sent.
+  // received: bytes of frames already read.
   AgentSession(std::string own_folder, Fd input, Fd output, std::string received,
                LocalLauncher launcher);
 
-  // Until the agent should exit; returns its status. Every process of the ranks is gone then, or
-  // was reported as unkillable.
+  // Runs until the agent should exit; returns its status. By then every process of the ranks is
+  // gone or was reported as unkillable.
   Exit run(NodeFacts facts);
 
  private:
-  // Tasks of the context. The first four run as long as the session.
+  // Tasks of the context. The first four run for the whole session.
   awaitable<void> read_frames(NodeFacts facts);
   awaitable<void> write_frames();
   awaitable<void> watch_clock();
@@ -62,11 +62,11 @@ class AgentSession {
   void feed(const Event& event);
   void perform(const Effect& effect);
 
-  asio::io_context context_{1};  // first: outlives what is suspended in it
-  // Each part refers to some of those above it, so the order counts.
+  asio::io_context context_{1};  // first: outlives the suspended tasks
+  // Parts refer to members above them, so the order counts.
   const std::string own_folder_;
   const pid_t launcher_;
-  // Our parent. Another parent later on means that the keeper was killed.
+  // Our parent. If it changes, the keeper was killed.
   const pid_t keeper_;
   JobRecord record_;  // of this node's part of the job
   OwnRecord record_file_;
@@ -83,9 +83,9 @@ class AgentSession {
   asio::steady_timer clock_;
   asio::signal_set signals_;
   BootTime next_heartbeat_{};
-  // Once it is known how the agent ends.
+  // Set once it is known how the agent ends.
   std::optional<Exit> exit_;
-  // From Welcome on, which brings the job's id. Last: its threads post to what is above.
+  // Set at Welcome, which has the job's id. Last: its threads post to the members above.
   std::optional<NodeQuestions> node_;
 };
 

@@ -1,6 +1,6 @@
-// The file is the rank's to write, so what it says is checked: the process must be in the rank's
-// session and catch the signal. The end of an answer is a guess, from the signal's state and from a
-// file that has stopped growing.
+// The rank writes the file, so its content is checked: the process must be in the rank's session
+// and catch the signal. The end of an answer is inferred: the signal was handled and the file
+// stopped growing.
 #include "agent/job/stack_file.h"
 
 #include <fcntl.h>
@@ -23,12 +23,12 @@ namespace dtl {
 namespace {
 
 struct SignalState {
-  bool known = false;  // the process is there
+  bool known = false;  // the process exists
   bool caught = false, pending = false, blocked = false;
 };
 
-// Of the process, and of its first thread where threads differ. A handler runs with its own signal
-// blocked.
+// Signal masks of the process's first thread, and pending signals of both. A handler runs with its
+// own signal blocked.
 SignalState signal_state(pid_t pid, int signal) {
   SignalState state;
   for (const std::string& line :
@@ -42,7 +42,7 @@ SignalState signal_state(pid_t pid, int signal) {
     state.known = true;
     if (line.starts_with("SigCgt")) state.caught = set;
     if (line.starts_with("SigBlk")) state.blocked = set;
-    // Pending for the thread, or for the process and not yet given to a thread.
+    // Pending for the thread, or for the process without a thread yet.
     if (line.starts_with("SigPnd") || line.starts_with("ShdPnd")) state.pending |= set;
   }
   return state;
@@ -51,7 +51,7 @@ SignalState signal_state(pid_t pid, int signal) {
 pid_t first_number(const std::string& text) {
   int pid = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
-  // Without the line's end the number may be half written.
+  // Without the newline the number may be incomplete.
   const bool complete = error == std::errc() && end < text.data() + text.size() && *end == '\n';
   return complete && pid > 0 ? pid : 0;
 }
@@ -63,7 +63,7 @@ std::string program_of(pid_t pid) {
   if (size <= 0) return {};
   std::string path(target, static_cast<std::size_t>(size));
   path.erase(0, path.rfind('/') + 1);
-  // The kernel adds this once the program's file was replaced.
+  // The kernel adds this if the program's file was replaced.
   return path.substr(0, path.find(" (deleted)"));
 }
 
@@ -72,7 +72,7 @@ std::string program_of(pid_t pid) {
 bool StackFile::ask() {
   pid_ = first_number(read_up_to(path_, 32));
   if (pid_ == 0) return false;
-  // The handle keeps the process that is checked here: no other process can get the signal.
+  // The handle refers to the process checked here, so no other process gets the signal.
   const ProcessHandle process(pid_);
   if (!process.valid() || ::getsid(pid_) != rank_pid_) return false;
   // The default action of this signal would end the process.
@@ -85,7 +85,7 @@ bool StackFile::has_answered() {
   const SignalState state = signal_state(pid_, kAskSignal);
   if (!state.known) return true;
   const off_t now = size();
-  // Another thread than the first may have taken the signal: then only the file tells.
+  // If another thread took the signal, only the file shows the end.
   const bool still = now > before_ && now == std::exchange(seen_, now);
   return still && !state.pending && !state.blocked;
 }
@@ -95,13 +95,13 @@ Stack StackFile::answer(std::uint32_t rank) const {
   stack.rank = rank;
   const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   const off_t end = size();
-  // Only what was appended since the question, and of that the end.
+  // Only text appended since ask(), and at most its end.
   const off_t begin = std::max(before_, end - static_cast<off_t>(kMaxStackBytes));
   stack.text.resize(end > begin ? static_cast<std::size_t>(end - begin) : 0);
   const ssize_t got =
       file.valid() ? ::pread(file.get(), stack.text.data(), stack.text.size(), begin) : 0;
   stack.text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  // A text that was cut begins within a line.
+  // Cut text begins within a line.
   if (begin > before_) stack.text.erase(0, stack.text.find('\n') + 1);
   stack.answer = stack.text.empty() ? StackAnswer::kSilent : StackAnswer::kTold;
   if (stack.text.empty() && process_state(pid_) == ProcessState::kStopped) stack.text = "stopped";

@@ -1,8 +1,8 @@
 #pragma once
-// StackFile: how a rank is asked what it does. A program that can tell has made the file that
-// DTLAUNCH_STACK_FILE names, with its process number as the first line. When it gets kAskSignal it
-// appends what it does; `import dtring` arranges that. No other process gets that signal, which
-// ends one that does not expect it. One per rank and question.
+// StackFile: asks a rank for its stack. A program that supports this creates the file that
+// DTLAUNCH_STACK_FILE names, with its pid as the first line, and appends its stacks when it gets
+// kAskSignal; `import dtring` arranges that. The signal is sent to no other process, as it kills
+// those that do not expect it. One object per rank and question.
 
 #include <sys/types.h>
 
@@ -16,21 +16,21 @@
 
 namespace dtl {
 
-// A real-time signal that neither libc nor the programs known to us use; python/dtring/_stacks.py
-// has the same number.
+// A real-time signal that neither libc nor known programs use; python/dtring/_stacks.py has the
+// same number.
 constexpr int kAskSignal = 48;
 
 class StackFile {
  public:
   StackFile(std::string path, pid_t rank_pid) : path_(std::move(path)), rank_pid_(rank_pid) {}
 
-  // False when nobody there can tell: there is no file, or its process does not belong to the rank
-  // or does not catch the signal. Sends the signal otherwise.
+  // Sends the signal. False if nobody can answer: there is no file, or its process is not the
+  // rank's or does not catch the signal.
   bool ask();
-  // All that will come has come, or the process has ended. To be called from time to time: it
-  // compares with its last look.
+  // Whether the answer is complete or the process has ended. Call it repeatedly: it compares with
+  // the last call.
   bool has_answered();
-  // What it has written since ask(): the end, as faulthandler's main thread comes last.
+  // The text written since ask(), cut to its end, where faulthandler puts the main thread.
   Stack answer(std::uint32_t rank) const;
 
  private:
@@ -38,13 +38,13 @@ class StackFile {
 
   std::string path_;
   pid_t rank_pid_;
-  pid_t pid_ = 0;     // who answers
-  off_t before_ = 0;  // bytes in the file when it was asked
-  off_t seen_ = 0;    // ... at the last look
+  pid_t pid_ = 0;     // the process that answers
+  off_t before_ = 0;  // file size when it was asked
+  off_t seen_ = 0;    // ... at the last has_answered()
 };
 
-// The name of the program that a rank runs: that of a Python among its processes, or else of the
-// first one; empty when it has gone. `processes` are all of the machine, see scan_processes.
+// The program that a rank runs: a Python among its processes, or else the first one; empty if it
+// has gone. `processes`: all of the machine, see scan_processes.
 bool is_python(pid_t pid);
 std::string program_of_rank(std::span<const Process> processes, pid_t rank_pid);
 

@@ -1,6 +1,6 @@
-// Each event changes fields and gives cues; the table says which state a cue leads to. settle()
-// then does what follows from the new state, whatever event it was. Every state that waits has its
-// deadline in due(), so the agent always ends.
+// Each event changes fields and gives cues; the table maps state and cue to the next state.
+// settle() then acts on the new state, whatever the event was. Every waiting state has its deadline
+// in due(), so the agent always ends.
 #include "agent/job/supervisor.h"
 
 #include <fmt/format.h>
@@ -17,15 +17,15 @@ namespace dtl {
 namespace {
 
 enum class Cue {
-  kAsk,    // told to ask, and to stop then
-  kStop,   // told to stop, or on our own
-  kKill,   // no more waiting: told so, the grace is over, or nobody is left to wait for
-  kClean,  // the guard says that nothing is left
+  kAsk,    // told to ask for stacks, then to stop
+  kStop,   // told to stop, or by its own decision
+  kKill,   // end the wait: told to, the grace is over, or no rank is left
+  kClean,  // the guard reports that nothing is left
   kGuardGone,
-  kDone,  // told, or nobody is left to tell
+  kDone,  // Finish was answered, or nobody is left to answer
 };
 
-// No cue leads back: what has begun to end ends.
+// No cue leads back: an ending cannot be undone.
 AgentState next_state(AgentState state, Cue cue) {
   using S = AgentState;
   constexpr S kTable[6][6] = {
@@ -40,7 +40,7 @@ AgentState next_state(AgentState state, Cue cue) {
   return kTable[static_cast<int>(state)][static_cast<int>(cue)];
 }
 
-// A launcher that ^Z has stopped sends nothing, by the user's own wish.
+// If ^Z stopped the launcher, it sends nothing, as the user wants.
 BootTime lease(const Supervisor& supervisor) {
   return (supervisor.paused ? BootTime(kPauseLease) : BootTime(kLease)) + supervisor.patience;
 }
@@ -65,7 +65,7 @@ class Step {
   void on(const Reconnect& agreed) { s_.patience = BootTime(agreed.patience_ms); }
   void on(const WatchRanks& watch);
   void on(const LauncherHeard&) { s_.heard = now_; }
-  // After Finish it may hang up; the answer then has nobody to go to, and is not an error.
+  // After Finish it may hang up; then nobody receives the answer, which is not an error.
   void on(const LauncherGone&) {
     if (!s_.finish_wanted) leave(s_.ranks.empty() ? Exit::kOk : Exit::kUnreachable);
   }
@@ -96,10 +96,10 @@ class Step {
 void Step::cue(Cue cue) {
   const AgentState before = s_.state;
   s_.state = next_state(before, cue);
-  // For good: a rank that started now would miss the signal that ends the others.
+  // Permanent: a rank that started now would miss the signal that ends the others.
   s_.stopped = s_.stopped || cue != Cue::kClean;
   if (s_.state == before) return;
-  // Whoever ends ranks lets them go on first, and the long lease of ^Z is over.
+  // Ending ranks includes SIGCONT, and the long lease of ^Z is over.
   s_.paused = false;
   if (s_.state == AgentState::kKilling) effects_.push_back(KillByGuard{});
   if (s_.state == AgentState::kClean) s_.finish_by = now_ + kDrainDeadline;
@@ -119,12 +119,12 @@ void Step::on(const Start& start) {
 
 void Step::on(const Stop& stop) {
   if (stop.ask_ms == 0 || s_.state != AgentState::kServing || !any_running()) {
-    // Nobody to ask, or no time for it: a second Stop ends the asking as well.
+    // No rank to ask, or no time: a second Stop also ends the asking.
     return stop_ranks(static_cast<int>(stop.signal), BootTime(stop.grace_ms));
   }
   cue(Cue::kAsk);
   s_.after_asking = stop;
-  // RanksAnswered comes before that, unless the asking itself hangs.
+  // RanksAnswered comes earlier, unless the asking itself hangs.
   s_.asking_ends = now_ + BootTime(stop.ask_ms) + BootTime(s_.native_ms) + kHeartbeat;
   effects_.push_back(AskRanks{stop.ask_ms, s_.native_ms});
 }
@@ -144,31 +144,31 @@ void Step::on(const Signal& signal) {
 
 void Step::on(const WatchRanks& watch) {
   s_.native_ms = watch.native_ms;
-  // Ranks that are being ended are not watched for hangs.
+  // Does not watch ending ranks for hangs.
   effects_.push_back(ReportRanks{s_.state == AgentState::kServing ? watch.period_ms : 0});
 }
 
-// Whatever still runs is killed: a launcher that wants an end in order has sent Stop before.
+// Kills whatever still runs: for an orderly end the launcher sends Stop first.
 void Step::on(const Finish&) {
   s_.finish_wanted = true;
   cue(Cue::kKill);
 }
 
 void Step::on(const Terminated& terminated) {
-  // The ranks still get their grace: whoever signals the agent wants an end in order.
+  // The ranks still get their grace: a signal to the agent asks for an orderly end.
   send(Trouble{fmt::format("dtagent was ended by {}", signal_name(terminated.signal))});
   leave(Exit::kOs);
 }
 
 void Step::on(const KeeperGone& keeper) {
-  // It leaves already, and the keeper may go with whoever ended us.
+  // It is leaving already; whoever ended us may have ended the keeper too.
   if (s_.leave) return;
   send(Trouble{fmt::format("its job-keeper (process {}) was killed", keeper.process)});
   leave(Exit::kOs);
 }
 
 void Step::leave(Exit status) {
-  // The first reason to leave is the exit status.
+  // The first reason to leave decides the exit status.
   if (!s_.leave) s_.leave = status;
   stop_ranks(SIGTERM, kKillGrace);
 }
@@ -178,7 +178,7 @@ void Step::stop_ranks(int signal, BootTime grace) {
   cue(Cue::kStop);
   if (s_.state != AgentState::kStopping) return;
   effects_.push_back(SignalRanks{signal, grace});
-  // Another Stop may shorten the grace and not lengthen it.
+  // Another Stop may shorten the grace, but not lengthen it.
   const BootTime ends = now_ + grace;
   s_.grace_ends = again ? std::min(s_.grace_ends, ends) : ends;
 }
@@ -191,17 +191,17 @@ void Step::on(const GuardReport& report) {
       send(Started{report.rank, report.pid});
       break;
     case GuardNews::kSpawnFailed:
-      // Nothing runs, so there is no exit to wait for.
+      // Nothing is running, so do not wait for an exit.
       if (at != s_.ranks.end()) s_.ranks.erase(at);
       send(SpawnFailed{
           report.rank,
-          // The guard refuses in this way what reaches it after the order to kill.
+          // The guard refuses requests this way after kKill.
           s_.stopped && report.error_number == ECANCELED ? "stopped" : stage_name(report.stage),
           report.error_number, ""});
       break;
     case GuardNews::kExited:
       if (at == s_.ranks.end()) break;
-      // Not told yet: settle() waits for the rank's last output, for kDrainDeadline at most.
+      // Not sent yet: settle() waits for the rank's last output, for kDrainDeadline at most.
       at->second.exited =
           Exited{report.rank, report.code, report.signal, report.max_rss_kib, report.left_behind};
       at->second.tell_by = now_ + kDrainDeadline;
@@ -226,18 +226,18 @@ void Step::on(const GuardSilent& guard) {
 }
 
 void Step::lose_guard(const std::string& how) {
-  // The guard exits by itself when the agent closes its link.
+  // The guard exits normally when the agent closes its link.
   if (s_.state == AgentState::kGone) return;
   cue(Cue::kGuardGone);
   send(Trouble{how + "; every process of this node's ranks is being killed"});
-  // The kernel kills the ranks with their guard; what they have started has become ours.
+  // The kernel kills the ranks with their guard; their children are now ours.
   effects_.push_back(KillByOwnHand{});
   effects_.push_back(ExitAgent{Exit::kOs});
 }
 
 void Step::on(const OutputEnded& ended) {
   const auto at = s_.ranks.find(ended.rank);
-  // settle() tells the exit, if it was only waiting for this.
+  // settle() sends the exit if it only waited for this.
   if (at != s_.ranks.end()) at->second.output_ended = true;
 }
 
@@ -247,7 +247,7 @@ void Step::on(const TimePassed&) {
   if (s_.state == AgentState::kStopping && now_ >= s_.grace_ends) cue(Cue::kKill);
 }
 
-// A rank whose exit waits for its output does not run any more.
+// A rank whose exit waits for its output is not running.
 bool Step::any_running() const {
   return std::any_of(s_.ranks.begin(), s_.ranks.end(),
                      [](const auto& rank) { return !rank.second.exited; });
@@ -265,15 +265,15 @@ void Step::tell_exits() {
   }
 }
 
-// What follows from the state that the event left behind.
+// Acts on the state after an event.
 void Step::settle() {
   tell_exits();
   const bool ending = s_.state == AgentState::kAsking || s_.state == AgentState::kStopping;
   if (ending && !any_running()) {
-    cue(Cue::kKill);  // what the ranks left behind, if anything
+    cue(Cue::kKill);  // kills the ranks' leftovers, if any
   }
   if (s_.state != AgentState::kClean) return;
-  // Before Finish: a launcher that is lost cannot take the answer.
+  // Checked before Finish: a lost launcher cannot receive the answer.
   if (s_.leave) {
     cue(Cue::kDone);
     effects_.push_back(ExitAgent{*s_.leave});
@@ -296,7 +296,7 @@ bool is_launcher_silent(const Supervisor& supervisor, BootTime now) {
 }
 
 BootTime guard_patience(const Supervisor& supervisor) {
-  // While it kills it answers nobody.
+  // While killing, the guard answers nothing.
   if (supervisor.state == AgentState::kKilling) return kReapDeadline + kAnswerMargin;
   return kGuardSilence + static_cast<int>(supervisor.ranks.size()) * kGuardPerRank;
 }

@@ -19,12 +19,12 @@
 
 namespace dtl {
 
-// Of CLOCK_BOOTTIME, which goes on while the machine is suspended: a lease runs out there, too.
+// Of CLOCK_BOOTTIME, which includes suspended time: leases expire then too.
 using BootTime = std::chrono::milliseconds;
 
 enum class AgentState {
   kServing,   // starts ranks when told to
-  kAsking,    // ranks say what they do, before they are signalled
+  kAsking,    // asks ranks for their stacks, before signalling them
   kStopping,  // ranks have been signalled; the grace runs
   kKilling,   // the guard kills whatever is left
   kClean,     // nothing is left; waits for Finish
@@ -32,9 +32,9 @@ enum class AgentState {
 };
 
 // ---- Events: the launcher's Start, Stop, Kill, Signal, Finish, Reconnect and WatchRanks, the
-// guard's reports, and those that follow here.
+// guard's reports, and these.
 struct LauncherHeard {};  // any frame
-struct LauncherGone {};   // end of input, or garbage; it will not come back
+struct LauncherGone {};   // end of input, or garbage; it cannot come back
 struct Terminated {       // a signal to the agent itself
   int signal = 0;
 };
@@ -42,26 +42,26 @@ struct GuardGone {};
 struct KeeperGone {
   pid_t process = 0;
 };
-struct GuardSilent {  // it is there and does not answer
+struct GuardSilent {  // it exists and does not answer
   pid_t process = 0;
   bool stopped = false;  // by a signal or a debugger
 };
 struct OutputEnded {  // both pipes of a rank are closed
   std::uint32_t rank = 0;
 };
-struct RanksAnswered {};  // after AskRanks; or the time for that is over
-struct TimePassed {};     // due() has come
+struct RanksAnswered {};  // AskRanks is done, or timed out
+struct TimePassed {};     // due() has passed
 using Event = std::variant<Start, Stop, Kill, Signal, Finish, Reconnect, WatchRanks, LauncherHeard,
                            LauncherGone, Terminated, GuardReport, GuardGone, GuardSilent,
                            KeeperGone, OutputEnded, RanksAnswered, TimePassed>;
 
-// ---- Effects, to be performed in order, before the next event.
+// ---- Effects, performed in order before the next event.
 struct SpawnRank {
   std::string secret;
   RankSpec spec;
 };
-struct AskRanks {  // Stack of each that runs, NativeStack in native_ms, then RanksAnswered
-  // For the ranks to answer, and for debuggers after that; 0: no debuggers.
+struct AskRanks {  // Stack of each running rank, NativeStack within native_ms, then RanksAnswered
+  // Timeouts for the ranks, and for debuggers after that; 0: no debuggers.
   std::uint32_t patience_ms = 0, native_ms = 0;
 };
 struct ReportRanks {            // RankStates from now on
@@ -69,13 +69,13 @@ struct ReportRanks {            // RankStates from now on
 };
 struct SignalRanks {
   int signal = 0;    // 0: none
-  BootTime grace{};  // after which they are killed
+  BootTime grace{};  // then they are killed
 };
-struct PassSignal {  // and nothing more; SignalRanks also lets stopped ranks go on
+struct PassSignal {  // without SIGCONT, unlike SignalRanks
   int signal = 0;
 };
 struct KillByGuard {};
-struct KillByOwnHand {};  // the guard is dead; its ranks are ours now
+struct KillByOwnHand {};  // the guard is dead; its ranks' processes are ours now
 struct SendMessage {
   Message message;
 };
@@ -85,44 +85,43 @@ struct ExitAgent {
 using Effect = std::variant<SpawnRank, AskRanks, ReportRanks, SignalRanks, PassSignal, KillByGuard,
                             KillByOwnHand, SendMessage, ExitAgent>;
 
-// A rank is watched from its Start until its exit has been told.
+// A rank, from its Start until Exited is sent.
 struct WatchedRank {
-  bool started = false;  // by the guard
+  bool started = false;  // as the guard reports
   bool output_ended = false;
-  std::optional<Exited> exited;  // known, but not told before its output
-  BootTime tell_by{};            // told then even if a pipe is still open
+  std::optional<Exited> exited;  // known, but not sent before its output
+  BootTime tell_by{};            // sent then even if a pipe is still open
 };
 
-// All that decides about the ranks. Plain values: a test sets them and looks at them.
+// All state that decides about the ranks. Plain values: tests set and read them.
 struct Supervisor {
   AgentState state = AgentState::kServing;
-  BootTime heard{};                            // the launcher's last frame
-  BootTime patience{};                         // that it may be away for, beyond the lease
+  BootTime heard{};                            // time of the launcher's last frame
+  BootTime patience{};                         // allowed silence of the launcher, beyond the lease
   bool paused = false;                         // the launcher is stopped, and so are the ranks
-  std::map<std::uint32_t, WatchedRank> ranks;  // that have not been told as ended
-  bool stopped = false;                        // a Stop, Kill or the like has come: no more ranks
-  std::uint32_t native_ms = 0;                 // WatchRanks' latest
+  std::map<std::uint32_t, WatchedRank> ranks;  // whose end has not been reported
+  bool stopped = false;                        // a Stop, Kill or similar came: start no more ranks
+  std::uint32_t native_ms = 0;                 // from the latest WatchRanks
   Stop after_asking;                           // in kAsking
-  BootTime asking_ends{};                      // ... and stops then, answered or not
+  BootTime asking_ends{};                      // ... then stop, answered or not
   BootTime grace_ends{};                       // in kStopping
-  bool finish_wanted = false;                  // answer Finished
-  std::optional<Exit> leave;                   // exit with this once clean
+  bool finish_wanted = false;                  // Finish came: answer Finished
+  std::optional<Exit> leave;                   // exit with this status once clean
   Finished finished;
-  BootTime finish_by{};  // in kClean: answer Finished then even when a pipe stays open
+  BootTime finish_by{};  // in kClean: answer Finished then, even if a pipe is still open
 };
 
-// Takes one event. Changes the supervisor alone and never throws; nothing happens any more in
-// kGone.
+// Handles one event. Changes only the supervisor and never throws; does nothing in kGone.
 std::vector<Effect> step(Supervisor& supervisor, const Event& event, BootTime now);
 
-// The launcher has been silent for longer than its lease. False once the agent leaves: nobody is
-// waited for then.
+// Whether the launcher was silent for longer than its lease. False once the agent leaves: it then
+// waits for nobody.
 bool is_launcher_silent(const Supervisor& supervisor, BootTime now);
 
-// How long a guard may be silent. Starting ranks and seeing them end keeps it busy.
+// How long the guard may be silent. Starting and ending many ranks keeps it busy.
 BootTime guard_patience(const Supervisor& supervisor);
 
-// When TimePassed is due at the latest. max(): there is nothing to wait for.
+// The latest time for TimePassed. max(): nothing to wait for.
 BootTime due(const Supervisor& supervisor);
 
 }  // namespace dtl
