@@ -1,6 +1,6 @@
 // dtagent: the part of dtlaunch that runs on every node. dtlaunch starts it, over ssh or as a local
-// child, and speaks frames with it over its standard input and output. dtagent(8). This file
-// chooses what to do and prepares the process; the folders beside it do the work. The order
+// child, and exchanges frames with it over its standard input and output. See dtagent(8). This file
+// selects the action and prepares the process; the folders beside it do the work. The order
 // matters: first the inherited descriptors, then the keeper's fork, while there is one thread, then
 // the session.
 
@@ -46,8 +46,8 @@
 namespace dtl {
 namespace {
 
-// An idle agent whose launcher's side sends nothing for this long has been forgotten. That side
-// sends a line end every 20 s, so some may be late.
+// An idle agent exits if the launcher's side sends nothing for this long. That side sends a newline
+// every 20 s, so some may be late.
 constexpr int kIdleMs = 90'000;
 
 struct CommandLine {
@@ -59,8 +59,8 @@ void say(const std::string& text) {
   write_all(STDOUT_FILENO, text);
 }
 
-// dtguard lies in the same folder. argv[0] would not tell: over ssh it is whatever the shell found
-// on its PATH.
+// dtguard is in the same folder. Not from argv[0]: over ssh that is whatever the shell found on its
+// PATH.
 std::string own_folder() {
   std::string path(4096, '\0');
   const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
@@ -69,25 +69,25 @@ std::string own_folder() {
   return path.substr(0, path.rfind('/'));
 }
 
-// Descriptors 0 to 2 exist, nothing else is inherited but what --input names, and no terminal's ^C
-// reaches us. Must come before anything opens a file: a file that gets number 0, 1 or 2 would be
-// taken for the launcher's stream.
+// Makes sure that descriptors 0 to 2 exist, that nothing else is inherited except --input's
+// descriptor, and that a terminal's ^C does not reach us. Must precede every open: a file with
+// number 0, 1 or 2 would be mistaken for the launcher's stream.
 void clean_up_inheritance(bool input = false) {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDWR);
   }
   close_from(input ? kInputDescriptor + 1 : 3);
   ::setsid();
-  // A launcher that has gone is then an error of write(2), which the session turns into an event.
+  // If the launcher is gone, write(2) fails, and the session turns that into an event.
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // a file that is too long is an error like others
-  // What a dead guard leaves becomes our child, so that we find it and kill it.
+  ::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit is an ordinary error
+  // Processes of a dead guard become our children, so that we find and kill them.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 // A scheduler such as Slurm sends its signals to every process of a job. The dtlaunch that started
-// this agent gets them, too, and decides what happens. The guard inherits that they are ignored;
-// ranks get the defaults back.
+// this agent gets them too, and decides. The guard inherits the ignored signals; ranks get the
+// default actions.
 void ignore_signals() {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::signal(signal, SIG_IGN);
 }
@@ -96,14 +96,14 @@ std::string make_nonce() {
   return to_hex(random_bytes(16, "draw a nonce"));
 }
 
-// The guard exits when its link closes; nothing of us should outlive us. Waits for SIGCHLD, since
-// sleeping between looks would make every short job longer.
+// Waits for the guard, which exits when its link closes: no process of ours may outlive us. Waits
+// for SIGCHLD, since polling would delay every short job.
 void await_guard() {
-  constexpr timespec kWait{1, 0};  // it has nothing left to do but to exit
+  constexpr timespec kWait{1, 0};  // it only has to exit
   sigset_t child;
   ::sigemptyset(&child);
   ::sigaddset(&child, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &child, nullptr);  // before the look, so that no end is missed
+  ::sigprocmask(SIG_BLOCK, &child, nullptr);  // before checking, so that no exit is missed
   pid_t ended = 0;
   do {
     ended = ::waitpid(-1, nullptr, WNOHANG);
@@ -115,14 +115,14 @@ void greet() {
   say(to_line({kProtocol, DTL_VERSION, make_nonce()}));
 }
 
-// Facts that are not known yet are found while the greeting travels. received: bytes that came
-// already, so the greeting is out.
+// Missing facts are detected while the greeting travels. received: bytes already read, so the
+// greeting has been sent.
 Exit serve(const std::string& folder, std::optional<NodeFacts> facts, std::string received,
            LocalLauncher launcher = {}) {
   if (received.empty()) greet();
   Exit status = Exit::kOk;
   {
-    // In a block of its own: the guard is awaited once the session has gone, with its record and
+    // In a block: await_guard() comes after the session's destructor, which removes its record and
     // files.
     AgentSession session(folder, Fd(STDIN_FILENO), Fd(STDOUT_FILENO), std::move(received),
                          std::move(launcher));
@@ -138,13 +138,13 @@ void refuse_terminal() {
               "dtlaunch --help");
 }
 
-// Close-on-exec: only ranks that read the launcher's input get it, as their standard input.
+// Close-on-exec: only ranks with the launcher's input get it, as their standard input.
 Fd take_launchers_input() {
   if (::fcntl(kInputDescriptor, F_SETFD, FD_CLOEXEC) == 0) return Fd(kInputDescriptor);
   throw Error(Exit::kUsage, "--input", "descriptor 3 is not open", "dtlaunch --help");
 }
 
-// child: the process that started us is the launcher.
+// child: our parent is the launcher.
 Exit serve_here(CommandLine line, bool input, bool child) {
   refuse_terminal();
   clean_up_inheritance(input);
@@ -156,12 +156,12 @@ Exit serve_here(CommandLine line, bool input, bool child) {
   return serve(own_folder(), std::nullopt, {}, std::move(launcher));
 }
 
-// Goes through this user's service if there is one. Asking here, on the node, costs no round trip.
+// Uses this user's service if it runs. Asking here, on the node, costs no round trip.
 Exit serve_anyhow(CommandLine line) {
   refuse_terminal();
   clean_up_inheritance();
   ServiceAgent service = ask_service();
-  // A bridge needs no keeper: the ranks belong to the service's agent, which has its own.
+  // A bridge needs no keeper: the service's agent, which owns the ranks, has its own.
   if (!service.socket.valid()) {
     go_on_below_keeper(line.count, line.words);
     return serve(own_folder(), std::nullopt, {});
@@ -183,8 +183,8 @@ Exit bridge() {
   return Exit::kOk;
 }
 
-// Joins a launcher with the agent that it has lost. The agent may have ended; then a Resumed frame
-// says so. Greets before it looks: whatever is found, the launcher expects a greeting first.
+// Connects a launcher with the agent that it lost. If that agent has ended, a Resumed frame says
+// so. Greets before looking for it: a launcher always expects a greeting first.
 Exit rejoin(const std::string& link) {
   refuse_terminal();
   clean_up_inheritance();
@@ -200,9 +200,8 @@ Exit rejoin(const std::string& link) {
   return Exit::kOs;
 }
 
-// False when nobody will come any more. Line ends before the first frame only say that the other
-// side is still there. Takes one byte at a time: what follows the first byte is for the job's
-// process to read.
+// False if nobody will connect. Newlines before the first frame only show that the other side still
+// exists. Reads one byte at a time, as the job's process reads the bytes after the first.
 bool await_launcher(char* first) {
   for (;;) {
     pollfd waiting{STDIN_FILENO, POLLIN, 0};
@@ -211,16 +210,16 @@ bool await_launcher(char* first) {
   }
 }
 
-// A job's agent makes them non-blocking. That flag belongs to the open file, which we share with
-// it.
+// Undoes what a job's agent set: the non-blocking flag belongs to the open file, which it shares
+// with us.
 void make_blocking_again() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) {
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
   }
 }
 
-// The facts are known and the greeting is out long before a launcher needs them. Each job has a
-// process of its own, so that nothing of one reaches the next.
+// Detects facts and greets long before a launcher needs them. Each job runs in a separate process,
+// so nothing of one job reaches the next.
 Exit serve_when_asked(CommandLine line) {
   refuse_terminal();
   clean_up_inheritance();
@@ -232,23 +231,23 @@ Exit serve_when_asked(CommandLine line) {
     greet();
     char first = 0;
     if (!await_launcher(&first)) return Exit::kOk;
-    // Not another program: the facts are at hand, so the job's process is ready at once.
+    // A fork without exec: the facts are there, so the job's process is ready at once.
     const pid_t job = ::fork();
     if (job < 0) throw system_error("cannot start a job's agent");
     if (job == 0) {
       ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited
-      facts.nics = list_nics();            // what may have changed meanwhile
+      facts.nics = list_nics();            // may have changed
       return serve(folder, std::move(facts), std::string(1, first));
     }
     int status = 0;
     ::waitpid(job, &status, 0);
-    // After a conversation that broke off the stream may hold half a frame, so no other launcher
-    // gets it.
+    // After a broken conversation the stream may hold half a frame, so no other launcher may use
+    // it.
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return Exit::kOs;
   }
 }
 
-// The id of a job, or the name of a link.
+// A job id or the name of a link.
 std::string id_of(const std::string& option, const std::string& text) {
   static_assert(kLinkDigits == 16);
   if (text.size() == kLinkDigits && is_job_id_prefix(text)) return text;
@@ -269,14 +268,14 @@ void show_version(bool libraries) {
   }
 }
 
-// Empty when there is nothing to show.
+// Empty if no text was asked for.
 std::string text_asked_for(const AgentOptions& asked) {
   if (asked.help) return help_text();
   return asked.shell.empty() ? "" : completion_script("dtagent", asked.shell);
 }
 
 Exit run(const AgentOptions& asked, CommandLine line) {
-  // parse_agent_options() has checked that exactly one of these is asked for.
+  // parse_agent_options() has checked that exactly one action is asked for.
   if (asked.stdio) return serve_anyhow(line);
   if (asked.unsignalled) ignore_signals();
   if (asked.serve) return serve_here(line, asked.input, asked.child);
@@ -312,7 +311,7 @@ int main(int argc, char** argv) {
   dtl::set_program_name("dtagent");
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    // Before the options are parsed: the words of an unfinished command line are rarely valid.
+    // Before parsing options: the words of an unfinished command line are rarely valid.
     if (!arguments.empty() && arguments[0] == dtl::kCompleteCommand) {
       dtl::say(
           dtl::completion_answer(dtl::own_completion(), {arguments.begin() + 1, arguments.end()}));

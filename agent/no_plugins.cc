@@ -1,6 +1,6 @@
-// libhwloc.a can load plugins, which dtagent never lets it do: a static program that called dlopen
-// would need this very glibc on the host. The linker puts this in the place of dlopen (--wrap).
-// hwloc takes the null pointer for a plugin that cannot be loaded, and goes on without it.
+// libhwloc.a can load plugins, but dtagent never lets it: a static program that calls dlopen needs
+// this exact glibc on the host. The linker replaces dlopen by this (--wrap). hwloc takes the null
+// pointer as a plugin that failed to load, and continues without it.
 
 extern "C" void* __wrap_dlopen(const char*, int) {  // NOLINT(bugprone-reserved-identifier)
   return nullptr;

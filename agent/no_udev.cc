@@ -1,5 +1,5 @@
-// libhwloc.a asks libudev for names of disks and network cards, which the agent never asks hwloc
-// for. These stand-ins say "no udev here", so that dtagent needs no libudev on a host.
+// libhwloc.a asks libudev for names of disks and network cards, which the agent never requests.
+// These stubs report that there is no udev, so dtagent needs no libudev on a host.
 
 extern "C" {
 

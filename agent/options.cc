@@ -1,5 +1,5 @@
-// Most options exclude each other, so no row says what it goes with: check_asked_once() counts them
-// after the parse, and kAdditions has the few that add to another one.
+// Most options exclude each other, so the rows do not say with which others they combine:
+// check_asked_once() counts them after parsing, and kAdditions has the few that add to another one.
 #include "agent/options.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using A = AgentOptions;
 constexpr const char* kHelp = "dtagent --help";
 
 const OptionTable<A>& agent_table() {
-  // A row is read as one, so clang-format must not tear it apart.
+  // Each row stays on one line.
   // clang-format off
   static const OptionTable<A> kTable(std::vector<OptionRow<A>>{
       {"", {"--stdio"}, "", "serve one launcher on standard input and output, through this\n"
@@ -69,7 +69,7 @@ const OptionTable<A>& agent_table() {
   return kTable;
 }
 
-// The options that do nothing by themselves, each with the one or two that it may be added to.
+// Options that do nothing alone, each with the one or two that it may be added to.
 struct Addition {
   std::string_view option, to, or_to = {};
 };
@@ -92,7 +92,7 @@ void check_asked_once(const OptionWords& words, const std::vector<std::string>& 
       fits &= words.has(added->to) || (!added->or_to.empty() && words.has(added->or_to));
     }
   }
-  // Only two take words behind their value: --receive its files, --end the number of its signal.
+  // Only two options take words after their value: --receive its files, --end a signal number.
   const bool takes_words = words.has("--receive") || (words.has("--end") && words.rest.size() == 1);
   fits &= takes_words || (words.rest.empty() && !words.has("--end"));
   if (asked == 1 && fits) return;

@@ -1,7 +1,6 @@
 #pragma once
 // The command line of dtagent: one table gives the parser, --help and the shells' completions.
-// dtlaunch writes most of these command lines, users hardly any. Pure: main.cc acts on what was
-// asked for.
+// dtlaunch writes most of these command lines. Pure: main.cc performs the actions.
 
 #include <string>
 #include <vector>
@@ -19,22 +18,22 @@ struct AgentOptions {
   bool input = false;  // --input
   bool service = false, allow_root = false, bridge = false;
   bool jobs = false, clean = false, sweep = false;
-  // Job ids and links as they were given; main.cc checks their form. Empty: not asked for.
+  // Job ids and links as typed; main.cc checks their form. Empty: not asked for.
   std::string clean_job;  // --clean-job
   std::string fence;      // --fence
   std::string rejoin;     // --rejoin
   std::string log_of;     // --log
   bool follow = false, from_end = false;
   std::string after;    // --after
-  std::string end;      // --end; the signal is the one word
-  std::string receive;  // --receive; the words are files
+  std::string end;      // --end; words has the signal
+  std::string receive;  // --receive; words has the files
   std::string shell;    // --completion
   bool help = false, version = false, verbose = false;
 
-  std::vector<std::string> words;  // behind --end JOB and --receive NAME
+  std::vector<std::string> words;  // after --end JOB and --receive NAME
 };
 
-// arguments: without argv[0]. Exactly one of the things to do is asked for, and no option that
+// arguments: without argv[0]. Checks that exactly one action is asked for, and no option that
 // belongs to another one. Throws Error(kUsage).
 AgentOptions parse_agent_options(const std::vector<std::string>& arguments);
 

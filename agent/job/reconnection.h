@@ -1,6 +1,6 @@
 #pragma once
-// Reconnection: adds --reconnect to the launcher's connection: waits behind a LinkDoor for a launcher
-// that lost its stream. Owned by the session; one io_context thread. Reads no messages.
+// Reconnection: adds --reconnect to the launcher's connection: it waits behind a LinkDoor for a
+// launcher that lost its stream. Owned by the session; one io_context thread. Reads no messages.
 
 #include <functional>
 #include <memory>

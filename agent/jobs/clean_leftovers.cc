@@ -1,6 +1,6 @@
-// Two tests must agree before a process is ended: its environment names a dead job, and nobody
-// alive above it is in charge. Numbers of processes are used again, so each is held by a
-// ProcessHandle before the last look.
+// A process is ended only if two tests agree: its environment names a dead job, and no living
+// process above it is in charge of it. Pids are reused, so a ProcessHandle holds each process
+// before the last check.
 #include "agent/jobs/clean_leftovers.h"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kKeptFor = std::chrono::hours(24 * 30);  // output of detached jobs that are over
+constexpr auto kKeptFor = std::chrono::hours(24 * 30);  // output of finished detached jobs
 
 void print_line(const std::string& text) {
   write_all(STDOUT_FILENO, text + "\n");
@@ -51,7 +51,7 @@ struct Leftover {
   ProcessHandle process;
 };
 
-// What must not be touched: the jobs and processes that run, by records and by names.
+// Running jobs and processes, which must not be touched, by records and by names.
 struct Living {
   std::set<std::string> jobs;
   std::set<pid_t> processes;
@@ -65,7 +65,7 @@ Living find_living(std::span<const Process> processes, const std::vector<RecordF
     living.processes.insert(file.record.process.pid);
   }
   living.processes.insert(::getpid());
-  // By name as well: a job runs without a record where there is no place for one.
+  // By name too: without a place for records, a job runs without one.
   for (const Process& process : processes) {
     const std::string name(trim(read_proc(process.pid, "comm")));
     if (name == "dtagent" || name == "dtguard" || name == "dtlaunch") {
@@ -75,14 +75,14 @@ Living find_living(std::span<const Process> processes, const std::vector<RecordF
   return living;
 }
 
-// The process itself or one above it is alive and in charge of it, or it is above ourselves.
+// Whether it, or a process above it, is alive and in charge of it, or it is above this process.
 bool is_cared_for(std::span<const Process> processes, pid_t pid, const Living& living) {
   for (pid_t at = ::getpid(); at > 1;) {
     if (at == pid) return true;
     const Process* process = find_process(processes, at);
     at = process == nullptr ? 0 : process->parent;
   }
-  // Bounded: the table is not of one moment, so parents may seem to form a circle.
+  // Bounded: the table is not a snapshot, so parents may seem to form a cycle.
   for (int depth = 0; pid > 1 && depth < 1000; ++depth) {
     if (living.processes.contains(pid)) return true;
     const Process* process = find_process(processes, pid);
@@ -92,7 +92,7 @@ bool is_cared_for(std::span<const Process> processes, pid_t pid, const Living& l
   return false;
 }
 
-// Leftovers of the jobs that `wanted` chooses, but for what a living process is in charge of.
+// Leftovers of the jobs that `wanted` selects, except those under a living process in charge.
 std::vector<Leftover> find_leftovers(
     const std::vector<RecordFile>& records,
     const std::function<bool(const std::string& job, const Living&)>& wanted) {
@@ -105,7 +105,7 @@ std::vector<Leftover> find_leftovers(
     if (leftover.job.empty() || !wanted(leftover.job, living)) continue;
     if (is_cared_for(processes, process.pid, living)) continue;
     leftover.process = ProcessHandle(process.pid);
-    // Asked again, now that the number cannot pass to another process.
+    // Checked again, now that the pid cannot pass to another process.
     if (!leftover.process.valid() || owner_of(process.pid) != leftover.job) continue;
     leftover.command = read_proc(process.pid, "comm");
     found.push_back(std::move(leftover));
@@ -130,10 +130,10 @@ void say_ended(const Leftover& each, bool ended) {
 }
 
 void end_leftovers(const std::vector<Leftover>& leftovers, const Ended& ended) {
-  // All are signalled before the first is waited for: they share one grace.
+  // Signals all before waiting for the first: they share one grace.
   for (const Leftover& each : leftovers) {
     each.process.signal(SIGTERM);
-    // A stopped process acts on SIGTERM only when it goes on.
+    // A stopped process handles SIGTERM only once it continues.
     each.process.signal(SIGCONT);
   }
   const std::int64_t soft = boot_time_ms() + std::chrono::milliseconds(kKillGrace).count();
@@ -144,8 +144,8 @@ void end_leftovers(const std::vector<Leftover>& leftovers, const Ended& ended) {
   for (const Leftover& each : leftovers) ended(each, gone_by(each, hard));
 }
 
-// A launcher that was killed could not say so itself. A home that many machines share has the
-// records of other machines, too.
+// Marks jobs whose launcher was killed and could not do it itself. A home shared by many machines
+// has the records of other machines too.
 void mark_lost_jobs() {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(kept_jobs_folder(), failed)) {
@@ -170,8 +170,8 @@ void remove_records(const std::vector<RecordFile>& records) {
   }
 }
 
-// Removes JOB.ROLE.PID.tmp of a process that was killed while it wrote its record: of one job, or
-// of all if `job` is empty. Files are collected first: removing some while their folder is read may
+// Removes JOB.ROLE.PID.tmp of a process that was killed while writing its record: of one job, or of
+// all if `job` is empty. Collects the files first: removing some while reading their folder may
 // hide others.
 void remove_half_records(const std::string& job) {
   constexpr std::string_view kEnd = ".tmp";
@@ -191,9 +191,9 @@ void remove_half_records(const std::string& job) {
   }
 }
 
-// Removes what agents that were killed kept of their ranks' errors: folders errors-JOB-PID of jobs
-// without a record here, and without a process of this number. The records are read anew: those of
-// dead agents have just been removed.
+// Removes the error files of killed agents: folders errors-JOB-PID of jobs without a record here
+// and without a process with this pid. Reads the records again: those of dead agents have just been
+// removed.
 void remove_error_folders() {
   constexpr std::string_view kPrefix = "errors-";
   std::set<std::string> recorded;
@@ -225,14 +225,13 @@ void remove_sockets() {
     }
   }
   for (const std::string& path : paths) {
-    // A killed process leaves its socket in the folder; a connection shows whether somebody
-    // listens.
+    // A killed process leaves its socket in the folder; connecting shows whether somebody listens.
     if (::access(path.c_str(), F_OK) != 0 || has_listener(path)) continue;
     if (::unlink(path.c_str()) == 0) print_line("removed " + path + ", where nobody listens");
   }
 }
 
-// Nobody can reach these any more, not even to end them.
+// Ends them: nobody can reach these processes any more, even to end them.
 void tell_of_lost_holders() {
   for (const LostHolder& holder : end_lost_holders()) {
     print_line(fmt::format("{} process {} of dtlaunch up, whose socket was gone",
@@ -247,7 +246,7 @@ void remove_old_output() {
     const auto written = fs::last_write_time(entry.path(), failed);
     bool living = false;
     for (const RecordFile& file : read_records(entry.path().string())) {
-      // A process of another machine cannot be judged from here.
+      // Processes of another machine cannot be checked from here.
       living = is_running(file.record.process) || file.record.host != own_host_name();
     }
     if (!failed && !living && fs::file_time_type::clock::now() - written > kKeptFor) {
@@ -307,8 +306,8 @@ Exit clean_up_after(const std::string& job) {
 
 Exit sweep_up() {
   begin_answer();
-  // Many agents may start here at once. Who comes second would find nothing, or say the same again.
-  // The kernel drops the lock with the process.
+  // Many agents may start here at once. A second sweep would find nothing, or report the same
+  // again. The kernel drops the lock when the process ends.
   const Fd lock(::open(runtime_folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const bool alone = lock.valid() && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
   const std::vector<RecordFile> records = records_here();

@@ -1,7 +1,7 @@
 #pragma once
-// dtagent --clean, --clean-job and --sweep: end what jobs left on this node whose launcher and
-// agent are gone, and remove their files. In doubt a process is left alone: killing somebody's
-// running job is worse than a leftover.
+// dtagent --clean, --clean-job and --sweep: end processes that jobs left on this node when both
+// launcher and agent are gone, and remove their files. In doubt a process is left alone: killing
+// somebody's running job is worse than a leftover.
 
 #include <string>
 
@@ -9,18 +9,18 @@
 
 namespace dtl {
 
-// Says what it does, one line each. A process belongs to a job by DTLAUNCH_JOB in its environment.
-// Never touched: a running job's processes, those of other users, and whatever lives below a
-// dtagent, a dtguard or a launcher.
+// Prints a line for each action. A process belongs to the job in its DTLAUNCH_JOB variable. Never
+// touches a running job's processes, other users' processes, or anything below a dtagent, a dtguard
+// or a launcher.
 Exit clean_up();
 
-// dtagent --clean-job: the same for one job whose agent here is gone, while its launcher may run.
-// Says a line for each process; nothing when an agent of it runs.
+// dtagent --clean-job: the same for one job whose agent here is gone, though its launcher may run.
+// Prints a line for each process; nothing if an agent of the job runs.
 Exit clean_up_after(const std::string& job);
 
-// dtagent --sweep: the same for all jobs of which a launcher or an agent was killed here and none
-// runs here any more. Each agent and dtlaunch does it once, while its own job begins. Says one line
-// for each job that has left something. Does nothing while another sweep is under way.
+// dtagent --sweep: the same for all jobs whose launcher or agent was killed here, if none of them
+// still runs here. Each agent and dtlaunch runs it once at the start of its job. Prints a line for
+// each job that left something. Does nothing while another sweep runs.
 Exit sweep_up();
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// Agents first, by their records: they end their ranks in order. Then everything that has the job
-// in its environment, which also finds what an agent without a record or a killed one has left.
+// Ends agents first, by their records: they end their ranks in order. Then it kills every process
+// with the job in its environment, such as those of killed agents and agents without a record.
 #include "agent/jobs/fence.h"
 
 #include <fmt/format.h>
@@ -27,8 +27,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// For agents to end their ranks. An agent that is killed after it takes its ranks along: its guard
-// kills them.
+// Time for agents to end their ranks. When an agent is killed after that, its guard kills the
+// ranks.
 constexpr auto kAgentPatience = 2500ms;
 constexpr auto kLook = 20ms;
 
@@ -42,7 +42,7 @@ void end_agents(const std::string& job) {
   }
   for (const ProcessHandle& agent : agents) {
     agent.signal(SIGTERM);
-    // A stopped process acts on SIGTERM only when it goes on.
+    // A stopped process handles SIGTERM only once it continues.
     agent.signal(SIGCONT);
   }
   const auto until = Clock::now() + kAgentPatience;
@@ -52,8 +52,8 @@ void end_agents(const std::string& job) {
   }
 }
 
-// This process and those that it was started by may have the job in their environment, too. Killing
-// them would cut off the answer.
+// This process and those above it may have the job in their environment too. Killing them would cut
+// off the answer.
 bool is_above_us(std::span<const Process> processes, pid_t pid) {
   for (pid_t at = ::getpid(); at > 1;) {
     if (at == pid) return true;
@@ -77,18 +77,18 @@ std::vector<pid_t> processes_of(const std::string& job) {
 
 Exit fence_job(const std::string& job) {
   begin_answer();
-  // A second less than the launcher waits: the answer has to get there.
+  // A second less than the launcher waits: the answer takes time to reach it.
   const auto until = Clock::now() + kFenceAnswer - 1s;
   end_agents(job);
   std::map<pid_t, std::string> killed;
   std::vector<pid_t> left;
-  // A process may start another one during a look, so only two empty looks in a row count.
+  // A process may start another one during a scan, so it takes two empty scans in a row.
   for (int clean = 0; clean < 2 && Clock::now() < until;) {
     left = processes_of(job);
     clean = left.empty() ? clean + 1 : 0;
     for (const pid_t pid : left) {
       const ProcessHandle process(pid);
-      if (job_of(pid) != job) continue;  // the number has passed to another one
+      if (job_of(pid) != job) continue;  // another process has this pid now
       killed.try_emplace(pid, trim(read_proc(pid, "comm")));
       process.signal(SIGKILL);
     }

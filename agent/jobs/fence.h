@@ -1,7 +1,7 @@
 #pragma once
-// dtagent --fence: makes sure that nothing of a job runs on this node any more, before its launcher
-// starts the same ranks elsewhere. Two processes of one rank would write the same checkpoint, for
-// example.
+// dtagent --fence: makes sure that no process of a job runs on this node any more before the
+// launcher starts the same ranks elsewhere. Two processes of one rank would write the same
+// checkpoint, for example.
 
 #include <string>
 
@@ -9,9 +9,9 @@
 
 namespace dtl {
 
-// Ends the job's agents here, and with them the ranks, then whatever else belongs to the job. Says
-// "ended PID NAME" for each process that had to be killed one by one, and "clean" when nothing is
-// left, or "alive PID NAME" for what is; within kFenceAnswer.
+// Ends the job's agents here and thereby the ranks, then kills all other processes of the job.
+// Prints "ended PID NAME" or "alive PID NAME" for each process that it had to kill, and "clean" if
+// nothing is left; within kFenceAnswer.
 Exit fence_job(const std::string& job);
 
 }  // namespace dtl

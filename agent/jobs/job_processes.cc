@@ -1,5 +1,5 @@
-// /proc/PID/environ may hold anything: a process can write over it. So a value counts only if it
-// has the form of a job's id.
+// A process can overwrite its /proc/PID/environ with anything. So a value counts only if it has the
+// form of a job id.
 #include "agent/jobs/job_processes.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Answers end with the line "end", but for a log: it tells a whole answer from one that a lost
-// connection has cut off.
+// Answers, except logs, end with the line "end": it distinguishes a complete answer from one cut
+// off by a lost connection.
 #include "agent/jobs/jobs_here.h"
 
 #include <fmt/format.h>
@@ -32,8 +32,8 @@ void print_text(const std::string& text) {
   write_all(STDOUT_FILENO, text);
 }
 
-// A detached job's launcher has a second record beside its kept output, which stays when the job is
-// over. A home that many machines share has those of other machines, too.
+// A detached job's launcher has a second record beside its kept output, which remains after the
+// job. A home shared by many machines has the records of the others too.
 std::vector<RecordFile> all_records() {
   std::vector<RecordFile> files = records_here();
   std::set<std::string> known;
@@ -58,7 +58,7 @@ struct Target {
   ProcessHandle process;
 };
 
-// The launcher alone when it is here: it tells everybody else.
+// Only the launcher if it runs here: it tells all agents.
 std::vector<Target> targets_of(const std::string& job_id) {
   std::vector<Target> launchers, agents;
   for (const RecordFile& file : all_records()) {
@@ -80,7 +80,7 @@ void begin_answer() {
 Exit list_jobs() {
   begin_answer();
   const std::string problem = runtime_problem();
-  // Without a place for records the list is empty, and the user should know why.
+  // Without a place for records the list is empty; tell the user why.
   if (!problem.empty()) print_text("problem " + problem + "\n\n");
   for (const RecordFile& file : all_records()) {
     const bool alive = is_running(file.record.process);
@@ -112,10 +112,10 @@ Exit end_job(const std::string& job_id, int signal) {
   begin_answer();
   for (const Target& target : targets) {
     const bool launcher = target.record.role == "launcher";
-    // An agent has no use for other signals: SIGTERM ends its ranks in order.
+    // An agent ends its ranks on SIGTERM; other signals would not help it.
     const int sent = launcher ? signal : SIGTERM;
     target.process.signal(sent);
-    // Others, such as SIGUSR1, do not end a launcher, so there is nothing to wait for.
+    // Other signals, such as SIGUSR1, do not end a launcher, so do not wait.
     const bool ends = sent == SIGTERM || sent == SIGINT || sent == SIGKILL;
     const bool ended = ends && target.process.ends_within(kMostToEnd);
     print_text(fmt::format("{} {} {} {}\n", target.record.role, target.record.process.pid,

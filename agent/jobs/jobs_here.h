@@ -1,6 +1,6 @@
 #pragma once
-// What dtlaunch's subcommands ask a node about jobs: dtagent --jobs, --log and --end. The answer is
-// text on standard output, after a line that tells it from what the login shell printed.
+// dtagent --jobs, --log and --end: answers dtlaunch's questions about jobs on this node. The answer
+// is text on standard output, after a marker line that separates it from the login shell's output.
 
 #include <string>
 #include <vector>
@@ -10,15 +10,14 @@
 
 namespace dtl {
 
-// Every record of this user's jobs on this node, each followed by "alive yes" or "alive no" and an
-// empty line.
+// Prints every record of this user's jobs on this node, each followed by "alive yes" or "alive no"
+// and an empty line.
 Exit list_jobs();
 
-// The kept output of a detached job that was launched here. follow: goes on until the job is over
-// or standard input ends. from_end: only what comes from now on; after: only what comes after that
-// place. The first line is "at PLACE", where what is sent begins, or "gap PLACE" when that is not
-// where `after` ended. Throws Error: kUsage when `after` is not a place, kBadInput when there is no
-// log.
+// Prints the kept output of a detached job launched here. follow: continues until the job is over
+// or standard input ends. from_end: only new output; after: only output after that place. The first
+// line is "at PLACE", where the output begins, or "gap PLACE" if that is not where `after` ended.
+// Throws Error: kUsage if `after` is not a place, kBadInput if there is no log.
 struct LogWish {
   bool follow = false, from_end = false;
   std::string after = {};
@@ -29,7 +28,7 @@ Exit send_log(const std::string& job_id, LogWish wish);
 // waits until they are gone. Prints a line for each: role, pid, signal, "ended" or "sent".
 Exit end_job(const std::string& job_id, int signal);
 
-// The line that answers begin with.
+// Prints the marker line of an answer.
 void begin_answer();
 
 }  // namespace dtl

@@ -1,6 +1,5 @@
-// inotify wakes the follower when the log grows; it would not tell that the launcher has died,
-// hence a look at that from time to time. A rotation renames the log to log.1 and begins another
-// one.
+// inotify wakes the follower when the log grows, but does not tell that the launcher has died, so
+// that is checked periodically. A rotation renames the log to log.1 and begins a new one.
 #include "agent/jobs/log_follower.h"
 
 #include <fcntl.h>
@@ -20,9 +19,9 @@
 namespace dtl {
 namespace {
 
-constexpr int kCheckMs = 500;  // whether the launcher still lives; its writes wake us at once
+constexpr int kCheckMs = 500;  // check for a dead launcher; its writes wake us at once
 
-// Whoever asked sends nothing that matters; only the end counts.
+// The other end sends nothing that matters; only its end counts.
 bool hung_up(int input) {
   pollfd end{input, POLLIN, 0};
   char unwanted[64];
@@ -32,7 +31,7 @@ bool hung_up(int input) {
 }  // namespace
 
 LogFollower::LogFollower(std::string folder) : folder_(std::move(folder)) {
-  // Before the files are opened, so that no change in between is missed.
+  // Before opening the files, so that no change is missed.
   changes_ = Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   ::inotify_add_watch(changes_.get(), folder_.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
   open_older();
@@ -55,7 +54,7 @@ bool LogFollower::open_log() {
   return true;
 }
 
-// The log's name now belongs to another file than the one being read.
+// Whether the log's name now belongs to another file than the open one.
 bool LogFollower::rotated() const {
   struct stat reading {
   }, named{};
@@ -70,22 +69,22 @@ void LogFollower::skip() {
 
 namespace {
 
-// Identifies a file, also against later ones: an inode is used again, but not with the same time of
-// birth. Where the file system keeps no such time, the inode alone has to do. 0: there is no file.
+// Identifies a file, also against later ones: inodes are reused, but not with the same birth time.
+// Without birth times on the file system, uses only the inode. 0: there is no file.
 std::uint64_t identity(const Fd& file) {
   constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;  // spreads the bits; any odd number
   struct stat plain {};
   if (!file.valid() || ::fstat(file.get(), &plain) != 0) return 0;
   struct statx status {};
-  status.stx_ino = plain.st_ino;  // all that is known where statx is refused
+  status.stx_ino = plain.st_ino;  // used if statx is refused
   ::statx(file.get(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status);
   std::uint64_t birth = 0;
   if ((status.stx_mask & STATX_BTIME) != 0) {
     birth = static_cast<std::uint64_t>(status.stx_btime.tv_sec) * 1'000'000'000 +
             status.stx_btime.tv_nsec;
   }
-  // Mixed twice: files born in one moment may have neighbouring inodes. Shifted, as a place is
-  // parsed as a positive number of 63 bits.
+  // Mixed twice: files born at the same moment may have neighbouring inodes. Shifted, as places are
+  // parsed as positive 63-bit numbers.
   return ((status.stx_ino ^ birth * kMix) * kMix) >> 1;
 }
 
@@ -107,7 +106,7 @@ bool LogFollower::go_on_from(LogPlace place) {
     struct stat status {};
     if (identity(log_) != place.file || ::fstat(log_.get(), &status) != 0) continue;
     const auto size = static_cast<std::uint64_t>(status.st_size);
-    if (place.offset > size) {  // read on beyond a rotation
+    if (place.offset > size) {  // continues beyond a rotation
       place.offset -= size;
       if (!older || !open_log() || ::fstat(log_.get(), &status) != 0) break;
       if (place.offset > static_cast<std::uint64_t>(status.st_size)) break;
@@ -115,7 +114,7 @@ bool LogFollower::go_on_from(LogPlace place) {
     ::lseek(log_.get(), static_cast<off_t>(place.offset), SEEK_SET);
     return true;
   }
-  // A gap: all that is kept is sent, from its begin.
+  // A gap: start at the beginning of all kept output.
   open_older();
   if (!log_.valid()) open_log();
   return false;
@@ -128,7 +127,7 @@ LogPlace LogFollower::place() const {
 void LogFollower::send(int output) {
   std::array<char, 64 << 10> buffer;
   for (;;) {
-    // Asked before the read: what is written up to a rotation is then read before the next file.
+    // Checked before reading: so the old file is read to its end before the next one.
     const bool is_last = !rotated();
     for (;;) {
       const ssize_t size = ::read(log_.get(), buffer.data(), buffer.size());
@@ -147,7 +146,7 @@ bool LogFollower::wait(int input) {
   std::array<char, 4096> notices;
   while (::read(changes_.get(), notices.data(), notices.size()) > 0) {
   }
-  // After the wait: one more round sends what the launcher wrote last.
+  // After the wait: one more round sends the launcher's last output.
   last_round_ = !is_running(launcher_);
   return true;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// LogFollower: sends the kept log of a detached job, and what the launcher goes on adding to it,
-// across its rotations. Blocking; one thread.
+// LogFollower: sends the kept log of a detached job, and whatever the launcher adds to it, across
+// rotations. Blocking; one thread.
 
 #include <cstdint>
 #include <optional>
@@ -11,9 +11,9 @@
 
 namespace dtl {
 
-// A place in a kept log: a file, and how many bytes after its start. `file` is an identity and not
-// a name, since a rotation renames files. A place beyond the end of a rotated file is in the next
-// one: so a reader only adds up what it gets.
+// A place in a kept log: a file and an offset in bytes. `file` is an identity, not a name, since a
+// rotation renames files. An offset beyond the end of a rotated file continues in the next one, so
+// a reader simply adds up received bytes.
 struct LogPlace {
   std::uint64_t file = 0, offset = 0;
 };
@@ -26,13 +26,13 @@ class LogFollower {
   // folder: of the job's kept files. Throws Error(kBadInput) when there is no log.
   explicit LogFollower(std::string folder);
 
-  void skip();  // what is there already
-  // Goes on from there. False: what came next is not kept any more, and all that is there is sent.
+  void skip();  // existing output
+  // Continues there. False if the next output is no longer kept; then sends all that is kept.
   bool go_on_from(LogPlace place);
-  LogPlace place() const;  // where send() goes on
-  void send(int output);   // what is there and was not sent yet
-  // Waits for more. False when the job is over and everything has been sent, or when `input` has
-  // ended: whoever asked has gone.
+  LogPlace place() const;  // where send() continues
+  void send(int output);   // sends existing output not sent yet
+  // Waits for more. False if the job is over and everything was sent, or if `input` has ended: the
+  // reader is gone.
   bool wait(int input);
 
  private:

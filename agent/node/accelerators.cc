@@ -1,5 +1,5 @@
-// A device that is missed makes ranks use their CPUs where a GPU waits; one too many leaves the
-// choice to PyTorch. So the lists name whole drivers, of any version.
+// If a device is missed, ranks use their CPUs and a GPU stays idle; with one too many, PyTorch
+// chooses. So the lists name whole drivers, of any version.
 #include "agent/node/accelerators.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace dtl {
 namespace {
 
-// Device names of drivers, before a number: of the accelerators that PyTorch, accelerate and
+// Device names of drivers, followed by a number: of the accelerators that PyTorch, accelerate and
 // transformers support (CUDA, Gaudi, TPU, Ascend, Cambricon, MUSA, Neuron, Coral).
 constexpr std::string_view kNumbered[] = {"nvidia",      "hl",      "accel",
                                           "accel/accel", "davinci", "cambricon_dev",
@@ -24,8 +24,8 @@ bool is_numbered(std::string_view name, std::string_view driver) {
          name.find_first_not_of("0123456789", driver.size()) == std::string_view::npos;
 }
 
-// Intel's GPUs (XPU) have no other device. The display adapters of servers and virtual machines
-// have a render node, too, but of another vendor.
+// Intel's GPUs (XPU) have only a render node. Display adapters of servers and virtual machines have
+// one too, but of another vendor.
 bool is_intels(const std::string& root, const std::string& device) {
   std::ifstream file(root + "/sys/class/drm/" + device + "/device/vendor");
   std::string vendor;

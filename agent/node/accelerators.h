@@ -1,7 +1,7 @@
 #pragma once
-// Finds the GPUs and other accelerators of this node that PyTorch could use. By their device files
-// alone: a static dtagent has no library of any vendor's, and asking a Python would take seconds.
-// Where no node has one, ranks are told to use CPUs (ACCELERATE_USE_CPU).
+// Finds the GPUs and other accelerators of this node that PyTorch could use, by their device files
+// alone: a static dtagent has no vendor's library, and asking a Python would take seconds. If no
+// node has one, ranks are told to use CPUs (ACCELERATE_USE_CPU).
 
 #include <string>
 #include <vector>

@@ -1,6 +1,5 @@
-// hwloc is inside dtagent, without plug-ins and without its x86 component, and reads what Linux
-// says in /sys. The facts are those of this process: its affinity and its control group bound what
-// ranks can get.
+// hwloc is linked into dtagent, without plug-ins and without its x86 component, and reads /sys. The
+// facts are those of this process: its affinity and its control group limit what ranks can get.
 #include "agent/node/detect.h"
 
 #include <hwloc.h>
@@ -28,21 +27,21 @@ using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destro
 
 // description: a synthetic machine or the path of an XML file; empty: this machine.
 Topology load_topology(const std::string& description) {
-  // hwloc's plug-ins are built for its shared library, which is not here.
+  // hwloc's plug-ins need its shared library, which dtagent does not have.
   ::setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1);
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) throw system_error("cannot read the machine's topology");
   Topology topology(raw, &hwloc_topology_destroy);
-  // The x86 component would visit every CPU in turn, which takes long on a busy node; Linux's own
-  // description has all that is wanted here.
+  // The x86 component would visit every CPU in turn, which takes long on a busy node; Linux's
+  // description has everything needed here.
   hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   hwloc_topology_set_all_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
   for (const auto type : {HWLOC_OBJ_PACKAGE, HWLOC_OBJ_CORE, HWLOC_OBJ_PU, HWLOC_OBJ_NUMANODE,
                           HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE}) {
     hwloc_topology_set_type_filter(raw, type, HWLOC_TYPE_FILTER_KEEP_ALL);
   }
-  // Keeps the groups that NUMA nodes hang on which are a part of a socket. Without them such a node
-  // would seem to be the whole socket.
+  // Keeps the groups of NUMA nodes that cover part of a socket. Without them such a node would seem
+  // to cover the whole socket.
   hwloc_topology_set_type_filter(raw, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
   const bool is_file = description.find('/') != std::string::npos;
   if (!description.empty() && (is_file ? hwloc_topology_set_xml(raw, description.c_str())
@@ -61,8 +60,8 @@ std::vector<int> cpus_of(hwloc_const_bitmap_t set) {
   return cpus;
 }
 
-// Logical index of the NUMA node whose CPUs hold the object; 0 when the machine has none. The plan
-// counts nodes by these; os_index is for the kernel's calls.
+// Logical index of the NUMA node whose CPUs contain the object; 0 if the machine has none. The plan
+// counts nodes by this index; os_index is for system calls.
 int numa_of(hwloc_topology_t topology, hwloc_obj_t object) {
   hwloc_obj_t node = nullptr;
   while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
@@ -73,15 +72,15 @@ int numa_of(hwloc_topology_t topology, hwloc_obj_t object) {
   return 0;
 }
 
-// What cores share: the number of the object of this type around `object`, else `otherwise`.
+// The index of the object of this type around `object`, such as a shared cache; else `otherwise`.
 int shared_index(hwloc_topology_t topology, hwloc_obj_t object, hwloc_obj_type_t type,
                  int otherwise) {
   const hwloc_obj_t around = hwloc_get_ancestor_obj_by_type(topology, type, object);
   return around == nullptr ? otherwise : static_cast<int>(around->logical_index);
 }
 
-// 0 for the fastest kind of core of the machine, 1 for the next; 0 for all when the kernel cannot
-// tell them apart.
+// 0 for the machine's fastest kind of core, 1 for the next; 0 for all if the kernel cannot
+// distinguish them.
 int kind_of(hwloc_topology_t topology, hwloc_obj_t object) {
   const int kinds = hwloc_cpukinds_get_nr(topology, 0);
   const int kind = hwloc_cpukinds_get_by_cpuset(topology, object->cpuset, 0);
@@ -89,7 +88,7 @@ int kind_of(hwloc_topology_t topology, hwloc_obj_t object) {
   if (kinds < 2 || kind < 0) return 0;
   hwloc_cpukinds_get_info(topology, static_cast<unsigned>(kind), nullptr, &efficiency, nullptr,
                           nullptr, 0);
-  // hwloc counts from the slowest kind up.
+  // hwloc counts from the slowest kind.
   return efficiency < 0 ? 0 : kinds - 1 - efficiency;
 }
 
@@ -103,13 +102,13 @@ std::vector<NumaNode> list_numa_nodes(hwloc_topology_t topology) {
 }
 
 std::vector<Core> list_cores(hwloc_topology_t topology) {
-  // Some virtual machines show hardware threads only: each is a core then.
+  // Some virtual machines report only hardware threads: each then counts as a core.
   const bool has_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
   const hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
   std::vector<Core> cores;
   hwloc_obj_t object = nullptr;
   while ((object = hwloc_get_next_obj_by_type(topology, type, object)) != nullptr) {
-    // A core without a cache of its own kind counts as sharing it with nobody.
+    // Without a cache of this level, a core counts as sharing it with no other.
     const int own = static_cast<int>(cores.size());
     Core core;
     core.package = shared_index(topology, object, HWLOC_OBJ_PACKAGE, 0);
@@ -117,7 +116,7 @@ std::vector<Core> list_cores(hwloc_topology_t topology) {
     core.cpus = cpus_of(object->cpuset);
     core.cache1 = shared_index(topology, object, HWLOC_OBJ_L1CACHE, own);
     core.cache2 = shared_index(topology, object, HWLOC_OBJ_L2CACHE, own);
-    // Without an L3 in the description the cores of a NUMA node count as sharing one.
+    // Without a known L3, the cores of a NUMA node count as sharing one.
     core.cache3 = shared_index(topology, object, HWLOC_OBJ_L3CACHE, core.numa);
     core.kind = kind_of(topology, object);
     cores.push_back(core);
@@ -127,7 +126,7 @@ std::vector<Core> list_cores(hwloc_topology_t topology) {
 
 CpuSet affinity() {
   std::vector<int> cpus;
-  // The kernel refuses a mask that is shorter than its own, and does not say how long that is.
+  // The kernel refuses a mask shorter than its own, and does not say how long that is.
   for (int size = 1024; size <= 65536; size *= 2) {
     const std::unique_ptr<cpu_set_t, decltype(&std::free)> set(CPU_ALLOC(size), &std::free);
     const std::size_t bytes = CPU_ALLOC_SIZE(size);
@@ -152,7 +151,7 @@ NodeTopology detect_topology() {
   const Topology topology = load_topology("");
   const CgroupLimits limits = read_cgroup_limits("");
   NodeTopology result = describe(topology.get());
-  // Both may be narrower: the affinity by whoever started us, the other by a control group.
+  // Whoever started us may have limited the affinity, and a control group the allowed CPUs.
   result.allowed = affinity() & result.allowed;
   result.quota_cpus = limits.quota_cpus;
   result.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
@@ -163,8 +162,8 @@ NodeTopology detect_topology() {
   return result;
 }
 
-// From the kernel's numbers of NUMA nodes to their places in the topology; -1 when there is no such
-// node, as in a virtual machine.
+// Converts the kernel's numbers of NUMA nodes to their index in the topology; -1 if there is no
+// such node, as in a virtual machine.
 void place_nics(std::vector<Nic>& nics, const std::vector<NumaNode>& nodes) {
   for (Nic& nic : nics) {
     const auto at = std::find_if(nodes.begin(), nodes.end(),
@@ -181,14 +180,14 @@ std::string identity_file(const char* path) {
   }
 }
 
-// Where this agent is, as a text. Two names of one node give the same text, and containers on one
-// machine do not. Agents of two users are two nodes: neither could start the other's ranks.
+// Identifies where this agent runs. Two names of one node give the same text; containers on one
+// machine do not. Agents of two users count as two nodes: neither could start the other's ranks.
 std::string own_machine() {
   std::string id = identity_file("/etc/machine-id");
   for (const char* space : {"/proc/self/ns/net", "/proc/self/ns/pid"}) {
     char link[64];
     const ssize_t size = ::readlink(space, link, sizeof link);
-    // Unknown: then this node is not taken for the same as another one.
+    // Unknown: then this node counts as different from all others.
     if (size <= 0) return {};
     id += " " + std::string(link, static_cast<std::size_t>(size));
   }
@@ -216,7 +215,7 @@ NodeFacts detect_node() {
   return facts;
 }
 
-// hwloc itself tells the version of its interface only, so this is that of its headers.
+// hwloc only reports the version of its interface, so this is the version of its headers.
 Library hwloc_library() {
   return {"hwloc", HWLOC_VERSION, address_of(&::hwloc_get_api_version)};
 }

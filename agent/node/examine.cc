@@ -1,5 +1,5 @@
-// Each function tells what it finds and leaves out the rest: the file may be missing in a container
-// or in an older kernel, which is not an error.
+// Each function reports the facts that it finds and omits the rest: a file may be missing in a
+// container or in an older kernel, which is not an error.
 #include "agent/node/examine.h"
 
 #include <sched.h>
@@ -27,7 +27,7 @@ namespace {
 
 class Facts {
  public:
-  // An empty value means that nothing is known, and is left out.
+  // An empty value means unknown, and is omitted.
   void add(const std::string& name, const std::string& value) {
     if (!value.empty()) facts_.push_back({name, value.substr(0, kMostBytes)});
   }
@@ -58,15 +58,15 @@ std::string value_in(const std::string& path, const std::string& key, char separ
   return {};
 }
 
-// "yes", or why not.
+// "yes", or the error.
 std::string worked(long result) {
   return result >= 0 ? "yes" : errno_text(errno);
 }
 
-// In a child: unshare() cannot be undone, and is refused to a process with several threads.
+// In a child: unshare() cannot be undone, and fails in a process with several threads.
 std::string user_namespaces() {
   const pid_t pid = ::fork();
-  // The reason comes back as the exit status, which has room for it.
+  // The exit status returns the error number.
   if (pid == 0) ::_exit(::unshare(CLONE_NEWUSER) == 0 ? 0 : errno & 0xff);
   int status = 0;
   if (pid < 0 || ::waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) return {};
@@ -79,22 +79,22 @@ void tell_kernel(Facts& facts) {
     facts.add("kernel.release", name.release);
     facts.add("kernel.architecture", name.machine);
   }
-  // Quoted, as the file is made for shells.
+  // Quoted, as the file is in shell syntax.
   std::string system = value_in("/etc/os-release", "PRETTY_NAME", '=');
   std::erase(system, '"');
   facts.add("os.name", system);
-  // Tried and not guessed from the release: a seccomp filter may refuse what the kernel has.
+  // Tried, not inferred from the release: a seccomp filter may refuse calls that the kernel has.
   const long own = ::syscall(SYS_pidfd_open, ::getpid(), 0);
   facts.add("kernel.pidfd", worked(own));
   if (own >= 0) ::close(static_cast<int>(own));
 #ifdef SYS_close_range
-  // No descriptor has that number, so the call closes nothing.
+  // No descriptor has this number, so the call closes nothing.
   facts.add("kernel.close_range", worked(::syscall(SYS_close_range, ~0u, ~0u, 0)));
 #endif
   facts.add("kernel.user_namespaces", user_namespaces());
 }
 
-// Whether a login over ssh is put into the job of Slurm that its user has here.
+// Whether an ssh login joins its user's Slurm job on this node.
 void tell_adoption(Facts& facts) {
   std::ifstream file("/etc/pam.d/sshd");
   if (!file) return;
@@ -108,7 +108,7 @@ void tell_adoption(Facts& facts) {
 
 void tell_cgroup(Facts& facts) {
   std::error_code failed;
-  // This file is in the root of version 2 alone. With both versions mounted, version 1 has the
+  // Only the root of version 2 has this file. With both versions mounted, version 1 has the
   // controllers.
   const bool unified = std::filesystem::exists("/sys/fs/cgroup/cgroup.controllers", failed);
   std::ifstream file("/proc/self/cgroup");
@@ -126,14 +126,14 @@ void tell_cgroup(Facts& facts) {
   facts.add("cgroup.version", "none");
 }
 
-// The limits that ranks get: those of the guard, the one child of our first thread, since we have
-// raised our own. Without a guard our own are told.
+// The limits that ranks get: those of the guard, the only child of our first thread, since we have
+// raised our own. Without a guard, reports our own.
 void tell_limits(Facts& facts) {
   const std::string children =
       read_first_line("/proc/self/task/" + std::to_string(::getpid()) + "/children");
   const std::string guard(trim(children.substr(0, children.find(' '))));
   std::ifstream file("/proc/" + (guard.empty() ? std::string("self") : guard) + "/limits");
-  // Soft and hard limit, as the kernel prints them; "unlimited" is a value, too.
+  // Soft and hard limit, as the kernel prints them; "unlimited" is a valid value.
   const std::pair<const char*, const char*> wanted[] = {{"Max open files", "limit.nofile"},
                                                         {"Max processes", "limit.nproc"},
                                                         {"Max locked memory", "limit.memlock"},
@@ -160,7 +160,7 @@ void tell_memory(Facts& facts) {
     struct statvfs file_system {};
     if (::statvfs(path, &file_system) != 0) continue;
     facts.add(std::string(name) + ".total_bytes", file_system.f_blocks * file_system.f_frsize);
-    // What a user may take: the file system may keep a reserve for root.
+    // The space for a user: the file system may reserve some for root.
     facts.add(std::string(name) + ".free_bytes", file_system.f_bavail * file_system.f_frsize);
   }
 }
@@ -175,7 +175,7 @@ void tell_cpu(Facts& facts) {
     if (all.contains(flag)) found += (found.empty() ? "" : " ") + std::string(flag);
   }
   if (!all.empty() && !flags[0].empty()) facts.add("cpu.features", found.empty() ? "none" : found);
-  // Of all CPUs: one that saves power slows the whole job.
+  // Of all CPUs: one in power-saving mode slows the whole job.
   std::set<std::string> governors;
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator("/sys/devices/system/cpu", failed)) {

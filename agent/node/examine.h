@@ -1,7 +1,7 @@
 #pragma once
-// What `dtlaunch doctor` asks of a node beyond Hello: kernel, limits, memory, clock, CPU features,
-// Python. Facts by name, so that more can be told without another message; a side that does not
-// know a name ignores it. dtlaunch-doctor(1) lists what is made of them; nothing is judged here.
+// Answers what `dtlaunch doctor` asks of a node beyond Hello: kernel, limits, memory, clock, CPU
+// features, Python. Facts have names, so new ones need no new message; receivers ignore unknown
+// names. Judges nothing: dtlaunch-doctor(1) describes the checks.
 
 #include <vector>
 
@@ -9,12 +9,12 @@
 
 namespace dtl {
 
-// The time of day, for a comparison of clocks. Does not block.
+// The time of day, for comparing clocks. Does not block.
 std::vector<Fact> examine_clock();
 
-// Everything else. Reads /proc and /sys, and asks a Python for its packages; so it may block for
-// some seconds and belongs on a thread of its own. Parameters: "python" (default python3) and
-// "PATH", where it is looked for. Never throws; what cannot be told is left out.
+// Everything else. Reads /proc and /sys, and asks a Python for its packages; may block for seconds,
+// so run it on a separate thread. Parameters: "python" (default python3) and "PATH", where it is
+// looked for. Never throws; omits unknown facts.
 std::vector<Fact> examine_node(const std::vector<Fact>& parameters);
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// The versions come from the packages' metadata: importing torch takes seconds and may load the
-// driver of a GPU. One Python answers everything, as its own start is the larger part.
+// Reads versions from the packages' metadata: importing torch takes seconds and may load a GPU
+// driver. One Python answers everything, as starting it takes most of the time.
 #include "agent/node/examine_python.h"
 
 #include <unistd.h>
@@ -14,9 +14,9 @@
 namespace dtl {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(5);  // a Python on a cold network file system
+constexpr auto kPatience = std::chrono::seconds(5);  // for a Python on a cold network file system
 constexpr std::size_t kMostBytes = 4096;
-// One line for each answer, empty where a package is missing.
+// Prints one line per answer, empty if a package is missing.
 constexpr const char* kScript =
     "import sys\n"
     "print(sys.version.split()[0])\n"

@@ -8,8 +8,8 @@
 
 namespace dtl {
 
-// The first executable of that name in a PATH; the name itself when it has a slash; empty when
-// there is none.
+// The first executable with that name in a PATH; the name itself if it has a slash; empty if there
+// is none.
 std::string find_program(const std::string& name, const std::string& path);
 
 // python.path, python.version, torch.version, numpy.version by the packages' metadata, without

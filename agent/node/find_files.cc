@@ -1,5 +1,5 @@
-// Looked for here, on the node, since hosts may have different distributions. ld.so only warns
-// about an entry of LD_PRELOAD that it cannot find, so the launcher has to know before.
+// Searches on the node, since hosts may have different distributions. ld.so only warns about an
+// entry of LD_PRELOAD that it cannot find, so the launcher must know before.
 #include "agent/node/find_files.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, failed);
 }
 
-// "libjemalloc.so.2" -> {2}; nothing when `name` is not a version of `library`. As numbers, since
+// "libjemalloc.so.2" -> {2}; nullopt if `name` is not a version of `library`. As numbers, since
 // .so.10 is newer than .so.9.
 std::optional<std::vector<std::int64_t>> version_of(std::string_view name,
                                                     std::string_view library) {
@@ -43,7 +43,7 @@ std::optional<std::vector<std::int64_t>> version_of(std::string_view name,
   return numbers;
 }
 
-// A package without its development files has only versioned names; the plain one wins.
+// A package without development files only has versioned names; an unversioned name wins.
 std::string newest_in(const std::string& folder, const std::string& library) {
   if (is_file(folder + "/" + library)) return folder + "/" + library;
   std::error_code failed;
@@ -69,7 +69,7 @@ std::string find_library(const std::string& library, const std::vector<std::stri
   return {};
 }
 
-// As ld.so takes an entry of LD_PRELOAD: a path when it has a slash, else a name to look for.
+// As ld.so treats an entry of LD_PRELOAD: a path if it has a slash, else a name to look for.
 std::string find_file(const std::string& name, const std::vector<std::string>& folders) {
   if (name.find('/') != std::string::npos) return is_file(name) ? name : std::string();
   for (const std::string& folder : folders) {
@@ -88,8 +88,8 @@ std::vector<std::string> library_folders() {
 #else
   const std::string multiarch = "";
 #endif
-  // A user's own libraries come before the machine's, and what an administrator has added comes
-  // before what the distribution has.
+  // A user's own libraries precede the machine's, and libraries that an administrator added precede
+  // the distribution's.
   std::vector<std::string> folders;
   if (const char* home = std::getenv("HOME")) folders.push_back(std::string(home) + "/.local/lib");
   for (const char* root : {"/usr/local/lib", "/usr/lib", "/lib"}) {

@@ -1,5 +1,5 @@
 #pragma once
-// Where libraries lie on this node, for --preload and LD_PRELOAD, and which Python is here: the
+// Finds libraries on this node, for --preload and LD_PRELOAD, and the version of its Python: the
 // answer to Examine with what=libraries.
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace dtl {
 
-// One fact for each parameter "file" or "library", in their order and of that name: where it lies,
-// or an empty value. A file is a path, or the bare name of a library; a library ("libjemalloc.so")
-// may also have a version at its end (libjemalloc.so.2), of which the highest is taken. Each
-// "folder" is looked into first, in order, then library_folders(). Likewise one for each
-// "directory": its path, or an empty value; and for each "python", looked for in the latest "PATH"
-// before it: its version as "3.11", or an empty value.
+// One fact for each parameter "file" or "library", in order and with the same name: its path, or an
+// empty value. A file is a path, or the bare name of a library. A library ("libjemalloc.so") may
+// also have a version at its end (libjemalloc.so.2); the highest wins. Searches each "folder"
+// first, in order, then library_folders(). Likewise one for each "directory": its path, or an empty
+// value; and for each "python", looked for in the last "PATH" before it: its version as "3.11", or
+// an empty value.
 Examined find_libraries(const Examine& wanted);
 
-// Folders in which the dynamic loader and people keep libraries, those of this machine's kind of
-// Debian (multiarch) and /usr/lib64 included.
+// Folders where the dynamic loader and users keep libraries, including the Debian folder of this
+// architecture (multiarch) and /usr/lib64.
 std::vector<std::string> library_folders();
 
 }  // namespace dtl

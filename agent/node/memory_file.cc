@@ -1,5 +1,5 @@
-// Sealed after it was written: from then on nobody who has the descriptor can change it, neither we
-// nor a rank. Whoever maps it need not fear that it becomes shorter.
+// Sealed after writing: from then on no process with the descriptor can change it, neither we nor a
+// rank. A process that maps it need not fear that it shrinks.
 #include "agent/node/memory_file.h"
 
 #include <fcntl.h>

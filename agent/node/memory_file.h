@@ -1,7 +1,7 @@
 #pragma once
-// A file in memory with the given bytes, sealed against any change: the job's secret and a rank's
-// specification travel in one. It has no name in any folder and goes with its last descriptor, so
-// that a killed agent leaves no secret behind. Close-on-exec.
+// A memory file with the given bytes, sealed against any change: for the job's secret and a rank's
+// specification. It has no name in a folder and vanishes with its last descriptor, so a killed
+// agent leaves no secret behind. Close-on-exec.
 
 #include <string_view>
 

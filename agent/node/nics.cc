@@ -1,5 +1,5 @@
-// getifaddrs(3) knows addresses; speed, MTU, bridges and the NUMA node are in /sys/class/net, which
-// a container may not have. Numbers that are not there stay 0, or -1 for the NUMA node.
+// getifaddrs(3) gives addresses; speed, MTU, bridges and the NUMA node are in /sys/class/net, which
+// a container may lack. Missing numbers stay 0, or -1 for the NUMA node.
 #include "agent/node/nics.h"
 
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@
 namespace dtl {
 namespace {
 
-// Empty when the address is of another family or link-local.
+// Empty if the address has another family or is link-local.
 std::string to_text(const sockaddr* address) {
   char text[INET6_ADDRSTRLEN] = {};
   if (address == nullptr) return {};
@@ -25,7 +25,7 @@ std::string to_text(const sockaddr* address) {
     ::inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
   } else if (address->sa_family == AF_INET6) {
     const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
-    // Such an address needs the name of an interface beside it, which is another one elsewhere.
+    // Such an address needs an interface name, which differs on other nodes.
     if (!IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr)) {
       ::inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
     }
@@ -50,7 +50,7 @@ std::uint32_t prefix_bits(const sockaddr* mask) {
   return bits;
 }
 
-// A number of /sys; 0 when there is none, as for the speed of a device that has no carrier.
+// A number in /sys; 0 if there is none, such as the speed of a device without carrier.
 std::uint32_t number_in(const std::string& path) {
   long long value = 0;
   std::ifstream(path) >> value;
@@ -62,8 +62,8 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(path, failed);
 }
 
-// A bridge that connects only containers or virtual machines (docker0, virbr0) cannot lead to
-// another node. One with a physical device, a bond or a VLAN among its ports can.
+// Whether it is a bridge that connects only containers or virtual machines (docker0, virbr0), so no
+// other node. A bridge with a physical device, a bond or a VLAN among its ports may lead to others.
 bool leads_nowhere(const std::string& device) {
   if (!exists(device + "/bridge")) return false;
   std::error_code failed;
@@ -86,7 +86,7 @@ void read_link(Nic& nic) {
   std::ifstream(device + "/device/numa_node") >> nic.numa;  // the kernel's number
 }
 
-// getifaddrs() has an entry for each address, and one for an interface without any.
+// getifaddrs() returns an entry for each address, and one for an interface without addresses.
 Nic& nic_named(std::vector<Nic>& nics, const std::string& name) {
   const auto at =
       std::find_if(nics.begin(), nics.end(), [&](const Nic& nic) { return nic.name == name; });

@@ -8,18 +8,18 @@
 
 namespace dtl {
 
-// With IPv4 and IPv6 addresses, less link-local IPv6 ones: those mean nothing on another node.
-// Interfaces without an address, or that are down, are there as well. Empty on an error.
+// With IPv4 and IPv6 addresses, except link-local IPv6 ones: those mean nothing on another node.
+// Includes interfaces that have no address or are down. Empty on an error.
 std::vector<Nic> list_nics();
 
-// "eth0" for one of our numeric addresses; empty when none has it.
+// The interface of one of our numeric addresses, e.g. "eth0"; empty if none has it.
 std::string interface_of(const std::vector<Nic>& nics, const std::string& address);
 
-// Addresses of interfaces that are up, less loopback ones.
+// Addresses of interfaces that are up, except loopback ones.
 std::vector<std::string> public_addresses(const std::vector<Nic>& nics);
 
-// The third word of sshd's SSH_CONNECTION ("client port server port"); empty when it has none, or
-// when it is a loopback address, which says nothing about the network.
+// The third word of sshd's SSH_CONNECTION ("client port server port"); empty if it is missing, or a
+// loopback address, which says nothing about the network.
 std::string reached_at(const char* ssh_connection);
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// Ports are tried by binding them: no list of what is in use could be trusted a moment later. Both
-// families are asked, since ranks may listen on either.
+// Ports are tried by binding them: a list of used ports is outdated at once. Both families are
+// tried, since ranks may listen on either.
 #include "agent/node/ports.h"
 
 #include <netinet/in.h>
@@ -30,7 +30,7 @@ Fd bound_socket(int family, std::uint16_t port) {
   v4.sin_port = htons(port);
   v6.sin6_family = AF_INET6;
   v6.sin6_port = htons(port);
-  // Without it the IPv6 socket would take the port of IPv4, too, which we hold already.
+  // Without it the IPv6 socket would also take the IPv4 port, which we already hold.
   if (family == AF_INET6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   const bool is_v4 = family == AF_INET;
   const auto* address =
@@ -47,15 +47,15 @@ std::uint16_t port_of(const Fd& fd) {
   return ntohs(address.sin_port);
 }
 
-// port 0: the kernel's choice. A bound socket does not keep others from binding with SO_REUSEADDR,
-// a listening one does: hence the listen.
+// port 0: the kernel chooses. Others can still bind a bound socket's port with SO_REUSEADDR, but
+// not a listening socket's: hence the listen.
 std::optional<BoundPort> try_port(std::uint16_t port) {
   BoundPort bound;
   bound.v4 = bound_socket(AF_INET, port);
   if (!bound.v4.valid() || ::listen(bound.v4.get(), SOMAXCONN) != 0) return std::nullopt;
   bound.port = port_of(bound.v4);
   bound.v6 = bound_socket(AF_INET6, bound.port);
-  // Any other failure means that the node has no IPv6, and IPv4 alone has to do.
+  // Any other failure means that the node has no IPv6, so IPv4 alone must do.
   if (bound.v6.valid() ? ::listen(bound.v6.get(), SOMAXCONN) != 0 : errno == EADDRINUSE) {
     return std::nullopt;
   }
@@ -83,7 +83,7 @@ BoundPort bind_port_within(std::uint32_t low, std::uint32_t high) {
   const Error none(Exit::kConfig, "--port-range " + range, "no TCP port is free", "ss -tln");
   if (high < low) throw none;
   RandomNumbers random;
-  // From a random one on, so that jobs that start at once rarely try the same.
+  // From a random start, so that jobs starting at the same time rarely try the same ports.
   const std::uint32_t count = high - low + 1, first = random() % count;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t port = low + (first + i) % count;
@@ -96,7 +96,7 @@ BoundPort bind_master_port() {
   const auto [low, high] = ephemeral_range();
   RandomNumbers random;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    // Where the ephemeral range covers the preferred one, any port outside it does.
+    // If the ephemeral range covers the preferred one, take any port outside it.
     const bool anywhere = attempt >= kAttempts / 2;
     const std::uint32_t first = anywhere ? 1024 : kLowest, last = anywhere ? 65535 : kHighest;
     const std::uint32_t port = first + random() % (last - first + 1);

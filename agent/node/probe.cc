@@ -1,5 +1,5 @@
 // Every wait has a deadline that closes its socket: a firewall that drops packets would otherwise
-// keep connect(2) for minutes. A failed attempt is an answer with a reason, never an error.
+// hold connect(2) for minutes. A failed attempt is an answer with a reason, never an error.
 #include "agent/node/probe.h"
 
 #include <algorithm>
@@ -17,14 +17,14 @@ namespace {
 
 using asio::ip::tcp;
 
-// The words and their order are in wire/PROTOCOL.md.
+// wire/PROTOCOL.md has the words and their order.
 constexpr std::string_view kDone = "DONE\n";
-// Bounds for what strangers send: whoever finds the port while it is open can talk to it.
+// Limits for untrusted input: anybody who finds the port while it is open can connect.
 constexpr std::size_t kMaxLineBytes = 128;
 constexpr std::uint32_t kMaxPayloadBytes = 1 << 20;
 constexpr std::size_t kProbePieceBytes = 16384;
 
-// For an operation that puts its error here instead of throwing.
+// Makes an operation store its error here instead of throwing.
 auto quietly(boost::system::error_code& error) {
   return asio::redirect_error(asio::use_awaitable, error);
 }
@@ -33,7 +33,7 @@ std::string probe_line(const std::string& job_id, std::uint32_t node) {
   return "DTLAUNCH-PROBE " + job_id + " " + std::to_string(node) + "\n";
 }
 
-// Closes a socket when its time is up. The handler refers to this object: settle() before it goes.
+// Closes a socket at the deadline. The handler refers to this object: await settle() first.
 class SocketDeadline {
  public:
   SocketDeadline(asio::io_context& context, tcp::socket& socket)
@@ -47,7 +47,7 @@ class SocketDeadline {
   }
   bool passed() const { return passed_; }
   awaitable<void> settle() {
-    // A cancelled handler is still queued; after one turn of the loop it has run.
+    // A cancelled handler is still queued; it has run after one turn of the loop.
     timer_.cancel();
     co_await asio::post(context_, asio::use_awaitable);
   }
@@ -58,8 +58,8 @@ class SocketDeadline {
   bool passed_ = false;
 };
 
-// One round of attempts. When every node has been reached somewhere and the settling time is over,
-// the sockets of the attempts that still wait are closed.
+// One round of attempts. When every node was reached at one address and the settling time is over,
+// closes the sockets of the pending attempts.
 class Round {
  public:
   Round(asio::io_context& context, const Reach& wanted, std::string job_id)
@@ -102,7 +102,7 @@ class Round {
     SocketDeadline deadline(context_, trial.socket);
     const tcp::endpoint endpoint(address, static_cast<std::uint16_t>(attempt.endpoint.port));
     attempt.problem = co_await converse(trial.socket, endpoint, attempt.endpoint.node);
-    // A payload that is late is a finding of its own: the small packets have passed.
+    // A late payload is a separate result: small packets have passed.
     if (deadline.passed() && attempt.problem != kOnlySmall) attempt.problem = "no answer in time";
     attempt.reached = attempt.problem.empty();
     if (attempt.reached) {
@@ -113,7 +113,7 @@ class Round {
     co_await deadline.settle();
   }
 
-  // Empty, or what went wrong, for people: "Connection refused".
+  // Empty, or the problem as text for people: "Connection refused".
   awaitable<std::string> converse(tcp::socket& socket, tcp::endpoint endpoint, std::uint32_t node) {
     boost::system::error_code error;
     open_in_this_process(socket, endpoint.protocol());
@@ -125,7 +125,7 @@ class Round {
     co_await asio::async_read_until(socket, asio::dynamic_buffer(line, kMaxLineBytes), '\n',
                                     quietly(error));
     if (error == asio::error::operation_aborted) co_return kLate;
-    // Up to the node's number: another job's listener is another program, too.
+    // Compares up to the node's number: another job's listener counts as another program too.
     if (error || !line.starts_with(probe_line(job_id_, node).substr(0, 16 + job_id_.size()))) {
       co_return "another program answered";
     }
@@ -145,10 +145,10 @@ class Round {
     co_return !error && answer == kDone ? std::string() : std::string(kOnlySmall);
   }
 
-  // Silent addresses must not cost their whole deadline once every node can be reached somewhere.
+  // Once every node is reachable somewhere, silent addresses must not take the full deadline.
   void note_answer(std::uint32_t node) {
     waiting_nodes_.erase(node);
-    // 0: every attempt is to have its whole time.
+    // 0: every attempt gets its full time.
     if (!waiting_nodes_.empty() || settle_.count() == 0 || std::exchange(settling_, true)) return;
     settled_.expires_after(settle_);
     settled_.async_wait([this](boost::system::error_code cancelled) {
@@ -170,7 +170,7 @@ class Round {
   asio::steady_timer settled_;
   bool settling_ = false;
   std::vector<Trial> attempts_;
-  std::set<std::uint32_t> waiting_nodes_;  // not reached anywhere yet
+  std::set<std::uint32_t> waiting_nodes_;  // not reached at any address yet
 };
 
 awaitable<void> take_payload(tcp::socket& socket) {
@@ -193,7 +193,7 @@ awaitable<void> take_payload(tcp::socket& socket) {
   co_await asio::async_write(socket, asio::buffer(kDone), quietly(error));
 }
 
-// Says who we are, then takes a payload if there is one.
+// Sends our line, then receives a payload if there is one.
 awaitable<void> attend(asio::io_context& context, std::shared_ptr<tcp::socket> peer,
                        std::string line) {
   SocketDeadline deadline(context, *peer);
@@ -239,10 +239,10 @@ awaitable<void> Listener::answer(std::shared_ptr<tcp::acceptor> acceptor, TaskGr
     const auto peer = std::make_shared<tcp::socket>(context_);  // shared with attend()
     boost::system::error_code error;
     co_await acceptor->async_accept(*peer, quietly(error));
-    // Without descriptors every accept fails at once, and this would spin.
+    // Without free descriptors every accept fails at once, and this would spin.
     if (!acceptor->is_open() || error == asio::error::no_descriptors) co_return;
     if (error) continue;
-    // A program that is started meanwhile would keep the connection open.
+    // Otherwise a program started meanwhile would inherit the connection.
     keep_in_this_process(*peer);
     tasks.spawn(attend(context_, peer, line));
   }

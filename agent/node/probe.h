@@ -1,9 +1,8 @@
 #pragma once
-// The connect matrix: which addresses of the other nodes can this node reach, and from which of its
-// own? Listener writes one line, with the job and this node's number, to whoever connects;
-// reach_all() wants to read that line, so that another program, or another node under a shared
-// address, is not taken for the one that was meant. A payload shows whether large packets pass,
-// too.
+// The connect matrix: which addresses of the other nodes this node can reach, and from which of its
+// own. Listener writes one line, with the job and this node's number, to each connection.
+// reach_all() checks that line, so another program, or another node with a shared address, does not
+// count. A payload shows whether large packets pass too.
 
 #include <memory>
 #include <string>
@@ -18,12 +17,12 @@ namespace dtl {
 
 class Listener {
  public:
-  // addresses: those of this node at which others may try to reach it; only passed on in Listening.
-  // The context outlives the listener.
+  // addresses: where others may try to reach this node; only passed on in Listening. The context
+  // outlives the listener.
   Listener(asio::io_context& context, std::string job_id, std::vector<std::string> addresses);
 
-  // Opens the probe port, holds a free MASTER_PORT until close(), and starts answering as tasks of
-  // the group, which outlives the listener. Throws Error(kConfig) when no port is free.
+  // Opens the probe port, reserves a free MASTER_PORT until close(), and answers in tasks of the
+  // group, which outlives the listener. Throws Error(kConfig) if no port is free.
   Listening open(TaskGroup& tasks, const Listen& how);
   void close();
 
@@ -38,7 +37,7 @@ class Listener {
   BoundPort master_;
 };
 
-// All at once, each within kConnectDeadline; attempts in the order of the endpoints.
+// Tries all at once, each within kConnectDeadline; results are in the order of the endpoints.
 awaitable<Reached> reach_all(asio::io_context& context, Reach wanted, std::string job_id);
 
 }  // namespace dtl

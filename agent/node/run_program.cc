@@ -1,5 +1,5 @@
-// posix_spawn(3) and not fork(2): this runs on threads, and a forked child of a program with
-// several threads may find any lock taken.
+// Uses posix_spawn(3), not fork(2): this runs on threads, and in a forked child of a program with
+// several threads any lock may be held.
 #include "agent/node/run_program.h"
 
 #include <fcntl.h>
@@ -20,19 +20,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What it prints until its end; false when it takes too long.
+// Reads the program's output to its end; false on timeout.
 bool read_until(int fd, Clock::time_point deadline, std::size_t most_bytes, std::string& text) {
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) return false;
     pollfd waiting{fd, POLLIN, 0};
-    // A signal may interrupt it; the deadline is looked at again.
+    // A signal may interrupt it; the loop checks the deadline again.
     if (::poll(&waiting, 1, static_cast<int>(left.count())) <= 0) continue;
     char buffer[1024];
     const ssize_t n = ::read(fd, buffer, sizeof buffer);
     if (n <= 0) return true;
-    // What is too much is read and dropped, or the program would wait for room in its pipe.
+    // Reads and drops the excess, or the program would block on a full pipe.
     const std::size_t room = most_bytes - text.size();
     text.append(buffer, std::min(static_cast<std::size_t>(n), room));
   }
@@ -55,7 +55,7 @@ ProgramOutput run_program(std::vector<std::string> arguments, std::chrono::milli
   pid_t pid = 0;
   const int failed = ::posix_spawn(&pid, words[0], &files, nullptr, words.data(), environ);
   ::posix_spawn_file_actions_destroy(&files);
-  // Held by the program alone from here on, so that its end can be seen.
+  // From here on only the program holds it, so that its end is visible.
   pipe.write_end.reset();
   if (failed != 0) {
     ran.problem = errno_text(failed);
@@ -64,7 +64,7 @@ ProgramOutput run_program(std::vector<std::string> arguments, std::chrono::milli
   if (!read_until(pipe.read_end.get(), Clock::now() + patience, most_bytes, ran.text)) {
     ran.problem = fmt::format("does not answer within {} s", (patience.count() + 500) / 1000);
   }
-  ::kill(pid, SIGKILL);  // it has closed its output, or takes too long
+  ::kill(pid, SIGKILL);  // it has closed its output, or timed out
   int status = 0;
   ::waitpid(pid, &status, 0);
   return ran;

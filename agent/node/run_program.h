@@ -1,6 +1,6 @@
 #pragma once
-// Runs a program of the host for what it prints. Blocks, so it is for threads and not for the
-// io_context's. Standard input and error are /dev/null: it can neither ask nor disturb.
+// Runs a program of the host and returns its output. Blocks, so use it on threads, not on the
+// io_context's. Its standard input and error are /dev/null: it can neither ask nor disturb.
 
 #include <chrono>
 #include <cstddef>
@@ -10,12 +10,12 @@
 namespace dtl {
 
 struct ProgramOutput {
-  std::string text;     // of its standard output, the beginning
-  std::string problem;  // why there is no more; empty: it has closed its output
+  std::string text;     // the beginning of its standard output
+  std::string problem;  // why the output is incomplete; empty: complete
 };
 
-// arguments: its path first, which is not looked for. Once it has closed its output, or has taken
-// longer than `patience`, it is killed. Its exit status counts for nothing.
+// arguments: first the program's path; PATH is not searched. Kills the program once it has closed
+// its output or `patience` is over. Ignores its exit status.
 ProgramOutput run_program(std::vector<std::string> arguments, std::chrono::milliseconds patience,
                           std::size_t most_bytes);
 

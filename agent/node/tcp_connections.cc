@@ -1,5 +1,5 @@
-// One dump by netlink for each family, in the buffer that the kernel fills. Kernels differ in how
-// much they tell, and a container may forbid the socket: all of that is "not known".
+// One netlink dump per address family. Kernels report different details, and a container may forbid
+// the socket: all of that counts as "not known".
 #include "agent/node/tcp_connections.h"
 
 #include <arpa/inet.h>
@@ -57,9 +57,8 @@ std::string address_of(const inet_diag_msg& message) {
   return address.starts_with("127.") || address == "::1" ? std::string() : address;
 }
 
-// Where these numbers stand in the kernel's struct tcp_info, to which fields are only ever added at
-// the end. The header that declares all of them cannot be included beside the C library's, which
-// Asio includes.
+// Offsets in the kernel's struct tcp_info, which only ever grows at its end. The header that
+// declares all fields conflicts with the C library's, which Asio includes.
 constexpr std::size_t kBytesAcked = 120, kBusyTime = 168, kPeerLimited = 176, kInfoBytes = 184;
 
 std::uint64_t number_at(std::string_view info, std::size_t at) {
@@ -68,7 +67,7 @@ std::uint64_t number_at(std::string_view info, std::size_t at) {
   return value;
 }
 
-// Empty where the kernel is too old to tell all that.
+// Empty if the kernel is too old to report all of these.
 std::string_view info_of(const inet_diag_msg& message, std::size_t bytes) {
   const auto* at = reinterpret_cast<const char*>(&message) + NLMSG_ALIGN(sizeof message);
   const char* end = reinterpret_cast<const char*>(&message) + bytes;
@@ -91,19 +90,19 @@ void note(const inet_diag_msg& message, std::size_t bytes, std::vector<TcpConnec
   connection.inode = message.idiag_inode;
   connection.acked = number_at(info, kBytesAcked);
   const std::uint64_t busy = number_at(info, kBusyTime);
-  // The time in which the peer's window was full is the reader's and not the network's.
+  // While the peer's window was full, its reader was slow, not the network.
   connection.busy_us = busy - std::min(busy, number_at(info, kPeerLimited));
   found.push_back(std::move(connection));
 }
 
 enum class Answer { kMore, kEnd, kRefused };
 
-// use: of each message and its length.
+// Calls use() with each message and its length.
 template <typename Use>
 Answer take(const char* bytes, std::size_t size, const Use& use) {
   while (size >= sizeof(nlmsghdr)) {
     const auto& head = *reinterpret_cast<const nlmsghdr*>(bytes);
-    // A length that cannot be would make the loop run on or out of the buffer.
+    // An invalid length would make the loop spin or leave the buffer.
     if (head.nlmsg_len < sizeof head || head.nlmsg_len > size) return Answer::kRefused;
     if (head.nlmsg_type == NLMSG_DONE) return Answer::kEnd;
     if (head.nlmsg_type == NLMSG_ERROR) return Answer::kRefused;
@@ -118,7 +117,7 @@ Answer take(const char* bytes, std::size_t size, const Use& use) {
   return Answer::kMore;
 }
 
-// Of the node's sockets in these states. False where the kernel does not tell of all.
+// Calls use() for the node's sockets in these states. False if the kernel does not report all.
 template <typename Use>
 bool for_each_socket(std::uint32_t states, const Use& use) {
   const Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
@@ -134,7 +133,7 @@ bool for_each_socket(std::uint32_t states, const Use& use) {
       if (got <= 0) return false;
       answer = take(buffer, static_cast<std::size_t>(got), use);
     }
-    // IPv6 may be switched off, and its refusal means that there are no such sockets.
+    // If IPv6 is disabled, the kernel refuses, and there are no such sockets.
     whole = whole && (answer == Answer::kEnd || family == AF_INET6);
   }
   return whole;
@@ -152,7 +151,7 @@ std::vector<TcpConnection> tcp_connections() {
 
 std::optional<std::vector<TcpEnd>> tcp_ends() {
   constexpr std::uint32_t kAllStates = ~0U;
-  constexpr std::uint8_t kTimeWait = 6, kListens = 10;  // as the kernel counts TCP's states
+  constexpr std::uint8_t kTimeWait = 6, kListens = 10;  // the kernel's numbers of TCP states
   std::vector<TcpEnd> found;
   const bool whole = for_each_socket(kAllStates, [&](const inet_diag_msg& message, std::size_t) {
     found.push_back({message.idiag_inode, ntohs(message.id.idiag_sport),

@@ -1,6 +1,6 @@
-// Kills and looks again until wait(2) knows no more children. A look at /proc may miss a process
-// that is just being forked, so no single look proves anything. When its parent dies such a process
-// becomes our child, and the next look finds it.
+// Kills and scans again until wait(2) reports no more children. A scan of /proc may miss a process
+// that is just being forked, so a single scan proves nothing. When its parent dies, such a process
+// becomes our child, and the next scan finds it.
 #include "agent/processes/kill_tree.h"
 
 #include <signal.h>
@@ -16,8 +16,8 @@ namespace dtl {
 namespace {
 
 constexpr pid_t kMaxPid = 1 << 22;  // PID_MAX_LIMIT of 64-bit Linux
-// One bit per pid that was counted as killed: a process that takes its time gets SIGKILL in several
-// rounds, and is one process.
+// One bit per pid already counted as killed: a slow process gets SIGKILL in several rounds, but
+// counts once.
 std::uint8_t g_counted[kMaxPid / 8];
 
 bool count_once(pid_t pid) {
@@ -39,7 +39,7 @@ std::uint32_t kill_living_descendants(KillCount& count) {
   return living;
 }
 
-// True when no child is left.
+// True if no child is left.
 bool reap_all(Reaped reaped) {
   for (;;) {
     int status = 0;
@@ -55,11 +55,11 @@ bool reap_all(Reaped reaped) {
 
 KillCount end_descendants(std::int64_t deadline_ms, Reaped reaped) {
   KillCount count;
-  // Mostly nothing is left, and /proc need not be read.
+  // Usually nothing is left, and /proc need not be read.
   if (reap_all(reaped)) return count;
   std::fill(std::begin(g_counted), std::end(g_counted), std::uint8_t{0});
-  // Most processes end within a millisecond of SIGKILL. Later looks are rare, since each one reads
-  // all of /proc.
+  // Most processes end within a millisecond of SIGKILL. Later scans are rare, since each reads all
+  // of /proc.
   for (int pause_ms = 1; !reap_all(reaped); pause_ms = std::min(2 * pause_ms, 20)) {
     count.unkillable = kill_living_descendants(count);
     if (boot_time_ms() > deadline_ms) return count;

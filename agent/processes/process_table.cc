@@ -1,5 +1,5 @@
 // System calls and static buffers: opendir(3) and streams would allocate. Processes come and go
-// while /proc is read, so a scan is not of one moment: a parent may be missing or be a later
+// while /proc is read, so a scan is not a snapshot: a parent may be missing, or its pid be another
 // process.
 #include "agent/processes/process_table.h"
 
@@ -29,7 +29,7 @@ struct DirectoryEntry {
 };
 
 // Reads a small file of /proc into text (NUL-terminated); returns the size, or -1. One read(2) may
-// give less than there is.
+// return only part of the file.
 ssize_t read_proc(pid_t pid, const char* name, char* text, std::size_t room) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
@@ -46,7 +46,7 @@ ssize_t read_proc(pid_t pid, const char* name, char* text, std::size_t room) {
   return static_cast<ssize_t>(size);
 }
 
-// "pid (name) state ppid pgrp session ..."; the name may hold anything, also parentheses.
+// "pid (name) state ppid pgrp session ..."; the name may contain anything, even parentheses.
 bool read_stat(pid_t pid, Process& process, char& state) {
   char text[512];
   if (read_proc(pid, "stat", text, sizeof text) <= 0) return false;
@@ -60,7 +60,7 @@ bool read_stat(pid_t pid, Process& process, char& state) {
   return true;
 }
 
-// Numbers wrap around, so a child may come before its parent and one pass is not enough.
+// Pids wrap around, so a child may precede its parent, and one pass is not enough.
 void mark_descendants(std::span<Process> processes, pid_t root) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -88,7 +88,7 @@ std::span<Process> scan_processes() {
       const char* entry = entries + at;
       unsigned short length = 0;
       std::memcpy(&length, entry + offsetof(DirectoryEntry, length), sizeof length);
-      // 0 for the entries that are not processes.
+      // 0 for entries that are not processes.
       const pid_t pid = std::atoi(entry + offsetof(DirectoryEntry, name));
       char state = 0;
       if (pid > 0 && read_stat(pid, g_processes[count], state)) ++count;
@@ -109,7 +109,7 @@ const Process* find_process(std::span<const Process> processes, pid_t pid) {
   return at != processes.end() && at->pid == pid ? &*at : nullptr;
 }
 
-// T is a stop by a signal, t by a debugger.
+// T: stopped by a signal, t: by a debugger.
 bool can_run(pid_t pid) {
   Process process;
   char state = 0;
@@ -121,7 +121,7 @@ bool has_unknown_children(bool (*known)(pid_t)) {
   std::snprintf(name, sizeof name, "task/%d/children", ::getpid());
   static char text[256 << 10];
   const ssize_t size = read_proc(::getpid(), name, text, sizeof text);
-  // A list that fills the buffer may have been cut off.
+  // A list that fills the buffer may be cut off.
   if (size < 0 || size + 1 >= static_cast<ssize_t>(sizeof text)) return true;
   for (char* at = text; *at != '\0';) {
     char* end = nullptr;
@@ -134,7 +134,7 @@ bool has_unknown_children(bool (*known)(pid_t)) {
 }
 
 int rank_in_environment(pid_t pid) {
-  // A RANK beyond this is not found; such a process ends with the job, not with its rank.
+  // Does not find a RANK beyond this; such a process ends with the job, not with its rank.
   static char text[128 << 10];
   const ssize_t size = read_proc(pid, "environ", text, sizeof text);
   for (ssize_t at = 0; at < size;) {
