@@ -1,5 +1,5 @@
-// Two ways to one value: the SSE4.2 instruction, and a table for machines without it. The tests
-// compare them.
+// Two implementations: the SSE4.2 instruction, and a table for machines without it. Tests compare
+// them.
 #include "base/crc32c.h"
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace dtl {
 namespace {
 
-// Castagnoli's 0x1EDC6F41, bits reversed: bytes go in with their lowest bit first.
+// Castagnoli's 0x1EDC6F41 with its bits reversed: the lowest bit of each byte comes first.
 constexpr std::uint32_t kReversedPolynomial = 0x82f63b78;
 
 constexpr std::array<std::uint32_t, 256> make_table() {
@@ -30,7 +30,7 @@ constexpr std::array<std::uint32_t, 256> make_table() {
 constexpr auto kTable = make_table();
 
 #if defined(__x86_64__)
-// Only this function is compiled for SSE4.2; it runs where the CPU has it.
+// Only this function is compiled for SSE4.2; it runs if the CPU supports it.
 __attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(std::string_view bytes,
                                                                       std::uint32_t before) {
   std::uint64_t crc = ~before;
@@ -48,8 +48,8 @@ __attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(std::strin
 
 }  // namespace
 
-// A CRC begins and ends inverted, so `before` is undone first and goes on as if the bytes had come
-// in one piece.
+// A CRC begins and ends inverted. So `before` is inverted first, and the CRC continues as if all
+// bytes came in one piece.
 std::uint32_t crc32c_by_table(std::string_view bytes, std::uint32_t before) {
   std::uint32_t crc = ~before;
   for (const char c : bytes)

@@ -1,4 +1,4 @@
-// Hints about limits come from errno, so that no caller has to think of them.
+// errno decides hints about limits, so that callers need not think of them.
 #include "base/error.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace dtl {
 namespace {
 
-// The nearest folder above `path` that is there, to look for the name that was meant.
+// The nearest existing folder above `path`, where the user can look for the intended name.
 std::string folder_to_list(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -30,7 +30,7 @@ const TypedOption* find_typed(std::string_view part, std::span<const TypedOption
   const std::string_view name = part.substr(0, part.find_first_of(" =,"));
   if (!name.starts_with('-')) return nullptr;
   for (const TypedOption& option : options) {
-    if (option.typed.empty()) continue;  // it is given several times
+    if (option.typed.empty()) continue;  // several on the command line
     if (without_dashes(option.name) == without_dashes(name)) return &option;
   }
   return nullptr;
@@ -38,10 +38,10 @@ const TypedOption* find_typed(std::string_view part, std::span<const TypedOption
 
 }  // namespace
 
-// where may hold what was attempted as well.
+// `where` may include what was attempted.
 std::string message_text(std::string_view where, std::string_view why, std::string_view hint) {
   std::string text(where);
-  const bool in_lines = why.starts_with('\n');  // a list, which the hint stands below
+  const bool in_lines = why.starts_with('\n');  // a list, with the hint below it
   if (!why.empty()) text += (in_lines ? ":" : ": ") + std::string(why);
   const bool asks = text.ends_with('?');
   if (!hint.empty())
@@ -122,9 +122,9 @@ std::string limit_command(int error_number) {
 }
 
 Error system_error(const std::string& attempted, Exit status) {
-  // Before anything else can change it.
+  // Saved before another call changes it.
   const int number = errno;
-  // EAGAIN of other calls than fork has nothing to do with a limit.
+  // EAGAIN is about a limit only after fork(2); its caller adds that hint.
   Error error(status, attempted, errno_text(number), number == EAGAIN ? "" : limit_command(number));
   error.number_ = number;
   return error;

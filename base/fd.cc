@@ -1,5 +1,4 @@
-// Loops around read(2) and write(2) for interrupted and partial calls, with errors that name the
-// path.
+// Loops around read(2) and write(2) handle interrupted and partial calls; errors name the path.
 #include "base/fd.h"
 
 #include <fcntl.h>
@@ -31,8 +30,8 @@ Fd& Fd::operator=(Fd&& other) noexcept {
   return *this;
 }
 
-// close(2) is not repeated after EINTR: Linux has freed the number already, and another thread may
-// have it.
+// Does not repeat close(2) after EINTR: Linux has already freed the number, and another thread may
+// have reused it.
 void Fd::reset() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
@@ -41,7 +40,7 @@ namespace {
 
 std::string read_all(const Fd& fd, const std::string& path, std::size_t limit_bytes) {
   std::string bytes;
-  // Not the file's size at once: that of a file in /proc is 0, and a file may grow.
+  // Does not use the file's size: it is 0 in /proc, and a file may grow.
   std::string chunk(64 * 1024, '\0');
   for (;;) {
     const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
@@ -49,7 +48,7 @@ std::string read_all(const Fd& fd, const std::string& path, std::size_t limit_by
     if (n < 0) throw cannot_read(path);
     if (n == 0) return bytes;
     bytes.append(chunk, 0, static_cast<std::size_t>(n));
-    // Checked while it is read, since a pipe has no size.
+    // Checked while reading, since a pipe has no size.
     if (bytes.size() > limit_bytes) {
       throw cannot_read(path, fmt::format("larger than the limit of {} bytes", limit_bytes),
                         "ls -l " + one_shell_word(path));
@@ -84,10 +83,10 @@ std::string read_file(const std::string& path, std::size_t limit_bytes) {
 
 Fd open_regular_file(const std::string& path) {
   struct stat status {};
-  // Asked before open(2): opening a pipe waits for a writer, and opening a device may do something.
+  // Before open(2): opening a pipe waits for a writer, and opening a device may have an effect.
   if (::stat(path.c_str(), &status) != 0) throw cannot_read(path);
   require_regular(path, status);
-  // Something else may be there by now, and opening that must not wait, either.
+  // The path may have changed since; opening must not wait then either.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid() || ::fstat(fd.get(), &status) != 0) throw cannot_read(path);
   require_regular(path, status);
@@ -99,7 +98,7 @@ std::string read_regular_file(const std::string& path, std::size_t limit_bytes) 
 }
 
 Error cannot_write(const std::string& path, const Error& cause) {
-  // By its text: the Error may come from another thread, long after errno.
+  // Compares the text: the Error may come from another thread, where errno is lost.
   const auto is = [&](int number) { return cause.reason() == errno_text(number); };
   const std::string parent = std::filesystem::path(path).parent_path().string();
   const std::string folder = one_shell_word(parent.empty() ? "." : parent);
@@ -131,10 +130,10 @@ void GatheredWrite::add(std::string_view piece) {
 }
 
 int GatheredWrite::write_some(int fd) {
-  // writev(2) refuses more pieces at once.
+  // writev(2) accepts at most IOV_MAX pieces.
   const std::size_t count = std::min<std::size_t>(pieces_.size() - next_, IOV_MAX);
   const ssize_t n = ::writev(fd, pieces_.data() + next_, static_cast<int>(count));
-  // The caller goes by left(), so an interrupted call may count as one that has written nothing.
+  // The caller checks left(), so an interrupted call counts as writing nothing.
   if (n < 0) return errno == EINTR ? 0 : errno;
   auto written = static_cast<std::size_t>(n);
   left_ -= written;

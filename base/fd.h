@@ -1,7 +1,7 @@
 #pragma once
-// Fd: owns one file descriptor and closes it once. Not thread-safe; move only. Beside it: how
-// descriptors are made, read and written here. Each is close-on-exec from birth, since another
-// thread may start a program at any moment.
+// Fd: owns one file descriptor and closes it once. Move only; not thread-safe. Below it: functions
+// that create, read and write descriptors. All descriptors are close-on-exec from creation, since
+// another thread may start a program at any moment.
 
 #include <sys/uio.h>
 
@@ -18,7 +18,7 @@ class Error;
 class Fd {
  public:
   Fd() = default;
-  // Takes the descriptor over; -1 is none.
+  // Takes ownership of the descriptor; -1 is none.
   explicit Fd(int fd) : fd_(fd) {}
   Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Fd& operator=(Fd&& other) noexcept;
@@ -35,28 +35,28 @@ class Fd {
   int fd_ = -1;
 };
 
-// Whole file as bytes. Throws Error(kBadInput) naming the path when it is missing, a directory,
-// unreadable or larger than limit_bytes.
+// The whole file. Throws Error(kBadInput) naming the path if it is missing, a directory, unreadable
+// or larger than limit_bytes.
 std::string read_file(const std::string& path, std::size_t limit_bytes);
-// The same of a file only: a pipe, a device or a socket, which reading might wait for or never end
-// on, is refused by name.
+// The same, but throws for a pipe, a device or a socket, where reading might wait or never end.
 std::string read_regular_file(const std::string& path, std::size_t limit_bytes);
-// Opens such a file for reading, without reading it. Throws Error(kBadInput).
+// Opens a regular file for reading, without reading it. Throws Error(kBadInput).
 Fd open_regular_file(const std::string& path);
 
-// Error(kCannotWrite) naming the path, for one that writing it met; its hint for a full disk.
+// Turns an error from writing into Error(kCannotWrite) naming the path; with a hint if the disk is
+// full.
 Error cannot_write(const std::string& path, const Error& cause);
 
-// Writes all bytes, waiting for a descriptor that does not block. Throws Error(kIo).
+// Writes all bytes, also to a non-blocking descriptor. Throws Error(kIo).
 void write_all(int fd, std::string_view bytes);
 
-// Bytes that lie in several places, written in order without being copied together. They must stay
-// where they are until left() is 0.
+// Writes bytes from several places in order, without joining them. The bytes must stay in place
+// until left() is 0.
 class GatheredWrite {
  public:
   void add(std::string_view piece);
   std::size_t left() const { return left_; }  // bytes
-  // Writes some of them. Returns 0, or errno: EAGAIN when the descriptor is full.
+  // Writes some bytes. Returns 0, or errno: EAGAIN if the descriptor is full.
   int write_some(int fd);
 
  private:
@@ -65,8 +65,8 @@ class GatheredWrite {
   std::size_t left_ = 0;
 };
 
-// Of the open file, so every process that shares it sees the change. Throws Error(kOs), as all
-// below.
+// Applies to the open file, so every process that shares it is affected. Throws Error(kOs), as all
+// functions below.
 void set_nonblocking(int fd);
 void set_close_on_exec(int fd, bool on);
 

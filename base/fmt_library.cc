@@ -1,6 +1,6 @@
-// The one place where {fmt}'s non-template half is compiled. Debian has it as a shared library
-// only, and dtagent must need nothing but libc; header-only use would compile it again in every
-// file (2 s and more each). The templates below are those that {fmt} 9 and 10 declare extern.
+// The only file that compiles {fmt}'s non-template half. Debian has that only as a shared library,
+// and dtagent may need nothing but libc; header-only use would compile it again in every file (2 s
+// and more each). {fmt} 9 and 10 declare the templates below extern.
 
 #include <fmt/format-inl.h>
 

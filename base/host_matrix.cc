@@ -1,5 +1,5 @@
-// A table that is wider than the screen is cut into blocks of columns, each with all rows. Columns
-// have numbers, since names would not fit above them.
+// Splits a table wider than the screen into blocks of columns, each with all rows. Columns have
+// numbers, since names would not fit above them.
 #include "base/host_matrix.h"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 namespace dtl {
 namespace {
 
-// Characters: of a line, of one value with its blank, of a name. Longer names are cut.
+// In characters: a line, a value with its space, a name. Longer names are cut.
 constexpr std::size_t kColumns = 80, kCell = 7, kMostName = 20;
 
 std::string cell(double gbits) {

@@ -7,8 +7,8 @@
 
 namespace dtl {
 
-// gbits[from][to]; a value below 0 was not measured. Rows say from whom, columns to whom, by
-// number where there are many.
+// gbits[from][to]; a negative value was not measured. Rows are senders, columns receivers, by
+// number if there are many.
 std::string link_table(const std::vector<std::string>& names,
                        const std::vector<std::vector<double>>& gbits);
 

@@ -1,4 +1,4 @@
-// The kernel's name for this host, without a look-up: DNS may be slow, or know another name.
+// Uses the kernel's name for this host, without a lookup: DNS may be slow or have another name.
 #include "base/host_name.h"
 
 #include <unistd.h>
@@ -6,7 +6,7 @@
 namespace dtl {
 
 std::string own_host_name() {
-  // A name has 64 bytes at most on Linux; the last byte here stays 0 whatever the kernel writes.
+  // Linux names have at most 64 bytes, so the last byte stays 0.
   char name[256] = "";
   if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
   return name;

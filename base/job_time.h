@@ -1,6 +1,6 @@
 #pragma once
-// The launcher's clock. The state machine and the plan take times of it as values and never read a
-// clock themselves. The agent has another clock with another beginning, and another type for it.
+// The launcher's clock. The state machine and the plan get times as values and never read a clock.
+// The agent's clock has another start, and therefore another type.
 
 #include <chrono>
 

@@ -1,5 +1,5 @@
-// The loader's list of objects tells where a function comes from: from the program itself if it was
-// linked in, else from a shared library with a path.
+// The loader's list of objects shows where a function comes from: the program itself if it was
+// linked statically, else a shared library with a path.
 #include "base/library.h"
 
 #include <fmt/core.h>
@@ -36,16 +36,16 @@ int look_at(dl_phdr_info* object, std::size_t, void* data) {
   return 0;
 }
 
-// dladdr() would call the program by its argv[0], and a static one has none. dl_iterate_phdr()
-// gives the program an empty name.
+// dladdr() would return argv[0] for the program, and a static program has no dladdr().
+// dl_iterate_phdr() gives the program an empty name.
 std::string path_of_object(const void* address) {
   Search search{reinterpret_cast<std::uintptr_t>(address), ""};
   ::dl_iterate_phdr(look_at, &search);
   return search.path;
 }
 
-// The distribution's package that holds the archive or the headers: a security fix changes its
-// revision, and not what the library says. Empty where there are no such packages.
+// The distribution's package with the archive or the headers: a security fix changes the package's
+// revision, but not the version that the library reports. Empty if there are no packages.
 std::string_view package_of(std::string_view library) {
   constexpr std::string_view kPackages = DTL_LINKED_PACKAGES;  // "|OpenSSL=libssl-dev 3.0.17-1|..."
   const std::string key = fmt::format("|{}=", library);

@@ -1,7 +1,7 @@
 #pragma once
-// What --version -v tells about the libraries of others: which are inside a program, and which
-// shared ones it has loaded. The one file that includes a library says what that library is
-// (CONTRIBUTING.md, The rooms); a program lists those that it uses. Programs only.
+// The third-party libraries in `--version -v`: linked into a program, or loaded as shared ones. The
+// only file that includes a library describes it (CONTRIBUTING.md, Rooms); a program lists those
+// that it uses. Programs only.
 
 #include <string>
 #include <string_view>
@@ -11,8 +11,8 @@ namespace dtl {
 
 struct Library {
   std::string name;               // as its own project writes it
-  std::string version;            // as the library says itself when the program runs, if it can
-  const void* address = nullptr;  // of one of its functions; nullptr: inside, compiled from headers
+  std::string version;            // as the library reports at run time, if it can
+  const void* address = nullptr;  // of one of its functions; nullptr: compiled from headers
   std::string absent = {};        // why it is not loaded, if it is not
 };
 
@@ -23,9 +23,9 @@ const void* address_of(Function* function) {
 
 std::string version_of(int major, int minor, int patch);
 
-// One line for each, and for those that every program has: fmt, the C++ runtime and glibc. A line
-// ends with "inside" and the package that it was linked from, or with the path of the shared
-// library that was loaded.
+// One line for each library, and for fmt, the C++ runtime and glibc, which every program has. A
+// line ends with "inside" and the package that it was linked from, or with the path of the loaded
+// shared library.
 std::string library_lines(std::vector<Library> libraries);
 
 }  // namespace dtl

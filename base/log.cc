@@ -8,14 +8,14 @@
 namespace dtl {
 namespace {
 
-// Atomic for readers in other threads; main writes it before there are any.
+// Atomic for readers in other threads; main sets it before there are any.
 std::atomic<LogLevel> g_level{LogLevel::kNormal};
 std::string g_program = "dtlaunch";
 
 void say(LogLevel needed, std::string_view text) {
   if (g_level.load(std::memory_order_relaxed) < needed) return;
   const std::string line = g_program + ": " + std::string(text) + "\n";
-  // A log line that cannot be written has nowhere else to go.
+  // An error while writing a log line cannot be reported.
   [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

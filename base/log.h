@@ -1,8 +1,7 @@
 #pragma once
-// Lines of a program about itself on standard error: "dtlaunch: node02: ...". Level and name are
-// mutable globals, set by main before it starts threads. Thread-safe: each line is one write(2).
-// plan, wire and ring never log, except for ring's programs: they are libraries, and return what
-// there is to say.
+// Log lines of a program on standard error: "dtlaunch: node02: ...". Level and name are mutable
+// globals; main sets them before it starts threads. Thread-safe: each line is one write(2). plan,
+// wire and ring are libraries: except for ring's programs they never log, but return their results.
 
 #include <string>
 #include <string_view>

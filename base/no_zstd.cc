@@ -1,6 +1,6 @@
-// The libcrypto.a of Debian trixie can compress with zstd. No code here asks for that. These
-// stand-ins say "failed", so that programs that link it need no archive of zstd. Nothing calls
-// them: the linker wants the names alone, so the signatures do not matter.
+// The libcrypto.a of Debian trixie can compress with zstd, which no code here uses. These stubs
+// return "failed", so programs that link it need no zstd archive. Nothing calls them: the linker
+// only needs the names, so the signatures do not matter.
 
 #include <cstddef>
 

@@ -1,6 +1,6 @@
-// Functions that the C++ runtime of g++ 12 and later takes from glibc, for hosts whose glibc is
-// older (2.34): a program that carries its libstdc++ and libgcc then runs there, too. Hidden, so
-// that no other library sees them. Not for static programs, whose glibc is inside.
+// Functions that the C++ runtime of g++ 12 and later takes from glibc, for hosts with an older
+// glibc (2.34): a program that contains libstdc++ and libgcc then runs there too. Hidden, so that
+// no other library sees them. Not for static programs, which contain their glibc.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -11,7 +11,7 @@
 
 #define DTL_HIDDEN extern "C" __attribute__((visibility("hidden")))
 
-// glibc 2.36. libstdc++ has it for std::random_device, which nothing of ours uses (base/random.h).
+// glibc 2.36. libstdc++ needs it for std::random_device, which no code here uses (base/random.h).
 DTL_HIDDEN std::uint32_t arc4random() noexcept {
   std::uint32_t number = 0;
   if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) std::abort();
@@ -27,7 +27,7 @@ struct Search {
   dl_find_object* found;
 };
 
-// Fills in the object when one of its segments holds the address; 1 ends the walk.
+// Fills in the object if one of its segments contains the address; 1 ends the iteration.
 int look_at(dl_phdr_info* object, std::size_t, void* data) {
   const auto& search = *static_cast<Search*>(data);
   std::uintptr_t low = UINTPTR_MAX, high = 0;
@@ -42,7 +42,7 @@ int look_at(dl_phdr_info* object, std::size_t, void* data) {
     if (end > high) high = end;
     if (search.address >= start && search.address < end) holds = true;
   }
-  // An object without unwind tables counts as not found: an exception cannot pass it.
+  // An object without unwind tables counts as not found: exceptions cannot pass it.
   if (!holds || frames == nullptr) return 0;
   *search.found = {};
   search.found->dlfo_map_start = reinterpret_cast<void*>(low);
@@ -53,8 +53,8 @@ int look_at(dl_phdr_info* object, std::size_t, void* data) {
 
 }  // namespace
 
-// Which object holds an address, and where its unwind tables are: asked once for each frame that an
-// exception passes. dl_iterate_phdr() tells it on any glibc, as libgcc 11 asked it itself.
+// Finds the object that contains an address, and its unwind tables: called for each frame that an
+// exception passes. dl_iterate_phdr() works on any glibc; libgcc 11 used it itself.
 DTL_HIDDEN int _dl_find_object(void* address, dl_find_object* found) noexcept {  // NOLINT: its name
   Search search{reinterpret_cast<std::uintptr_t>(address), found};
   return ::dl_iterate_phdr(look_at, &search) == 1 ? 0 : -1;

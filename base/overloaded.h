@@ -1,6 +1,5 @@
 #pragma once
-// std::visit with one function for each alternative: a new alternative that none of them takes does
-// not compile.
+// std::visit with one function per alternative: an alternative without a function does not compile.
 //
 //   const Overloaded step{[](const Stop& stop) { ... }, [](const OneOf<Kill, Finish> auto&) {}};
 //   std::visit(step, event);

@@ -1,4 +1,4 @@
-// getrandom(2) and nothing else: no seed of our own, no generator to be copied by a fork.
+// Only getrandom(2): no seed, and no generator state that a fork would copy.
 #include "base/random.h"
 
 #include <sys/random.h>
@@ -11,7 +11,7 @@ namespace dtl {
 
 int fill_random(std::span<std::byte> bytes) {
   while (!bytes.empty()) {
-    // Without flags it waits only early in a boot, until the kernel's pool is seeded.
+    // Without flags it only waits early in a boot, until the kernel's pool is seeded.
     const ssize_t n = ::getrandom(bytes.data(), bytes.size(), 0);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno;

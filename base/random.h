@@ -1,7 +1,6 @@
 #pragma once
-// Random bytes from the kernel: getrandom(2), for secrets, ids and names. It also replaces
-// std::random_device, which would ask for a symbol of glibc 2.36 and keep the programs from older
-// hosts.
+// Random bytes from the kernel, by getrandom(2), for secrets, ids and names. Replaces
+// std::random_device, which needs a symbol of glibc 2.36 and would exclude older hosts.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,16 +10,16 @@
 
 namespace dtl {
 
-constexpr std::size_t kSecretBytes = 32;  // of a job: as long as the digests that it keys
+constexpr std::size_t kSecretBytes = 32;  // of a job: as long as the digests that use it as key
 
-// Fills all of it, however often a signal interrupts. 0, or the errno of getrandom(2).
+// Fills the whole span, even if signals interrupt. Returns 0, or the errno of getrandom(2).
 int fill_random(std::span<std::byte> bytes);
 
-// Throws Error naming what they were for ("draw a job id") when the kernel has none.
+// Throws Error naming the purpose ("draw a job id") if the kernel has none.
 std::string random_bytes(std::size_t count, const std::string& purpose);
 
-// A UniformRandomBitGenerator ([rand.req.urng]) for choices that need no repeating. Each number is
-// a system call.
+// A UniformRandomBitGenerator ([rand.req.urng]) for choices that need not be reproducible. Each
+// number costs a system call.
 class RandomNumbers {
  public:
   using result_type = std::uint32_t;

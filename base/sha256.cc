@@ -1,5 +1,5 @@
-// The plain functions of OpenSSL, deprecated in favour of EVP: EVP would bring all of libcrypto
-// into the static dtagent for this one digest.
+// OpenSSL's plain functions, deprecated in favour of EVP. For this one digest, EVP would add all of
+// libcrypto to the static dtagent.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "base/sha256.h"
 
@@ -36,8 +36,8 @@ std::string sha256_hex(std::string_view bytes) {
   return sum.hex();
 }
 
-// What OpenSSL_version() needs is all of libcrypto again, so it is asked where it is there anyway:
-// in the shared library, and beside libssh. Otherwise the archive is as old as its headers.
+// OpenSSL_version() also needs all of libcrypto, so it is only called where that exists anyway: in
+// the shared library, and beside libssh. Otherwise the archive's version is that of its headers.
 #pragma weak OpenSSL_version
 
 Library crypto_library() {

@@ -1,6 +1,6 @@
 #pragma once
-// SHA-256 of bytes that come in pieces: for the files of --push, and keys from tokens. Programs
-// only: libdtring has crypto of its own (ring/common/crypto.h).
+// SHA-256 of bytes that arrive in pieces: for the files of --push, and keys from tokens. Programs
+// only: libdtring has its own crypto (ring/common/crypto.h).
 
 #include <array>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "base/library.h"
 
-// OpenSSL's, by name alone: its headers stay in sha256.cc.
+// Declared here, so that OpenSSL's headers stay in sha256.cc.
 struct SHA256state_st;
 
 namespace dtl {

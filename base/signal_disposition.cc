@@ -1,4 +1,4 @@
-// Asks and changes nothing: sigaction(2) with no new action.
+// sigaction(2) without a new action changes nothing.
 #include "base/signal_disposition.h"
 
 #include <csignal>

@@ -1,12 +1,11 @@
 #pragma once
-// StatePage: the part of its state that a communicator of libdtring shows to its node's agent. It
-// lies in a page of shared memory without a name in any folder: a memfd, found below /proc/PID/fd
-// by kStatePageName. So only someone who may look into the process sees it. libdtring writes it
-// with plain stores and reads no clock for it, because short operations take about a microsecond.
-// An agent that looks twice knows for how long nothing has changed.
+// StatePage: the state that a communicator of libdtring shows to its node's agent. It is in a page
+// of shared memory without a file name: a memfd, found in /proc/PID/fd by kStatePageName, so only a
+// user with access to the process sees it. libdtring writes it with plain stores and reads no clock
+// for it, because short operations take about a microsecond. An agent that looks twice knows how
+// long nothing has changed.
 //
-// The number at the name's end is the layout's: another layout has another name. dtring(3) says
-// which field is where.
+// The number at the end of the name is the layout's version. dtring(3) describes the offsets.
 
 #include <atomic>
 #include <cstddef>
@@ -23,12 +22,12 @@ struct StatePage {
   std::uint32_t rank = 0, world = 0;  // of the communicator
   std::uint32_t reserved = 0;
   std::uint64_t id = 0;      // the same on all of its ranks
-  std::uint64_t number = 0;  // of this process's communicators, in the order of their making
-  // By the thread that submits: the number of the latest collective, from 1 up, and which it is:
-  // number << 8 | opcode (ring/links/operation_header.h). Another thread may write the fields
-  // below, so each of the two has a cache line of its own.
+  std::uint64_t number = 0;  // of this process's communicators, in order of creation
+  // Written by the thread that submits: number << 8 | opcode (ring/links/operation_header.h) of the
+  // latest collective, numbered from 1. Another thread may write the fields below, so the two parts
+  // have separate cache lines.
   alignas(64) std::atomic<std::uint64_t> begun{0};
-  // By the thread that drives: the collectives up to this one are complete; bytes sent and
+  // Written by the driving thread: all collectives up to this number are complete; bytes sent and
   // received.
   alignas(64) std::atomic<std::uint64_t> completed{0};
   std::atomic<std::uint64_t> bytes{0};

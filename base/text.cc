@@ -1,5 +1,5 @@
-// No locale: isalpha() and its like would depend on the user's environment, and so would what a
-// hostfile means.
+// No locale: isalpha() and similar functions depend on the user's environment, and the meaning of a
+// hostfile must not.
 #include "base/text.h"
 
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 namespace dtl {
 namespace {
 
-// Levenshtein's, where two neighbours that changed places are one mistake: "hlep". row[j] is the
-// distance of a's first i letters to b's first j; `above` is the row of one letter less in a, and
-// `higher` that of two less.
+// Levenshtein distance; swapping two neighbours ("hlep") counts as one mistake. row[j] is the
+// distance between a's first i letters and b's first j; `above` is the row for i - 1, `higher` that
+// for i - 2.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1), above(row), higher(row);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -32,17 +32,16 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// The bytes of the well-formed character at the front of a text that is not empty; 0 when there is
-// none.
+// Length of the well-formed character at the beginning of a non-empty text; 0 if there is none.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return 1;
-  // 80..BF continue a character; C0, C1 begin overlong forms, F5..FF what lies beyond U+10FFFF.
+  // 80..BF continue a character; C0 and C1 begin overlong forms, F5..FF would exceed U+10FFFF.
   if (lead < 0xc2 || lead > 0xf4) return 0;
   const std::size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   if (text.size() < length) return 0;
-  // The second byte carries what the lead byte leaves open: overlong forms, surrogates, the end.
+  // The second byte's range excludes overlong forms, surrogates and code points beyond the last.
   const unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   const unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
   if (byte(1) < low || byte(1) > high) return 0;
@@ -52,7 +51,7 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
-// Of a well-formed character.
+// The code point of a well-formed character.
 char32_t code_point(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return lead;
@@ -66,7 +65,7 @@ bool is_hidden(char32_t point) {
   struct Range {
     char32_t first, last;
   };
-  // Text that turns direction or has no width can make a line show something else than it is.
+  // Characters that change the text's direction or have no width can make a line look different.
   constexpr std::array<Range, 12> kHidden{{
       {0x00, 0x1f},        // controls
       {0x7f, 0x9f},        // DEL, and controls that some terminals obey like ESC [
@@ -87,7 +86,7 @@ bool is_hidden(char32_t point) {
 }
 
 std::string spelled_out(char32_t point) {
-  // In the forms of C and Python, which people can read back.
+  // In the syntax of C and Python, so that people can read it back.
   if (point == '\n') return "\\n";
   if (point == '\r') return "\\r";
   if (point == '\t') return "\\t";
@@ -117,7 +116,7 @@ std::string_view trim(std::string_view text) {
 }
 
 std::optional<bool> parse_truth(std::string_view text) {
-  // The words of Python's strtobool(), which accelerate has, too.
+  // The words of Python's strtobool(), which accelerate uses too.
   constexpr std::array<std::string_view, 6> kTrue{"true", "t", "yes", "y", "on", "1"};
   constexpr std::array<std::string_view, 6> kFalse{"false", "f", "no", "n", "off", "0"};
   const std::string word = to_lower(text);
@@ -170,7 +169,7 @@ std::string join(std::span<const std::string> pieces, std::string_view separator
 
 std::optional<std::int64_t> parse_integer(std::string_view text, std::int64_t low,
                                           std::int64_t high) {
-  // from_chars would take a minus sign.
+  // from_chars would accept a minus sign.
   if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -179,11 +178,11 @@ std::optional<std::int64_t> parse_integer(std::string_view text, std::int64_t lo
   return value;
 }
 
-// Three mistakes at most, and at most one in three letters: a short word is near to too many
+// At most three mistakes, and at most one in three letters: otherwise short words match too many
 // others.
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
   std::string best;
-  // One more than the largest that counts.
+  // One more than the largest accepted distance.
   std::size_t best_distance = 4;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
@@ -216,7 +215,7 @@ std::string printable(std::string_view text) {
   shown.reserve(text.size());
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
-    // A byte that belongs to no character is passed alone.
+    // A byte that belongs to no character is escaped alone.
     const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
     if (length == 0) {
       shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
@@ -233,7 +232,7 @@ std::string printable(std::string_view text) {
 std::string printable_lines(std::string_view text) {
   std::vector<std::string> lines = split(text, '\n');
   for (std::string& line : lines) {
-    // Of a CRLF: spelled out, it would be at the end of each line.
+    // Part of a CRLF: escaped, it would appear at the end of each line.
     if (line.ends_with('\r')) line.pop_back();
     line = printable(line);
   }
@@ -248,13 +247,13 @@ std::string utc_text(std::time_t time) {
 }
 
 std::string signal_name(int signal_number) {
-  // Not strsignal(3), whose text is for people and differs by locale.
+  // Not strsignal(3), whose text depends on the locale.
   const char* name = ::sigabbrev_np(signal_number);
   return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal_number);
 }
 
 bool looks_secret(std::string_view variable_name) {
-  // Better one name too many than one secret shown: MONKEY counts as secret, too.
+  // One name too many is better than a secret shown: MONKEY counts as secret too.
   constexpr std::array<std::string_view, 6> kMarks = {"token",  "secret",     "password",
                                                       "passwd", "credential", "key"};
   const std::string lower = to_lower(variable_name);
@@ -263,14 +262,14 @@ bool looks_secret(std::string_view variable_name) {
 }
 
 std::string one_shell_word(const std::string& text) {
-  // '~' is not one of these: a shell would put a home in its place.
+  // '~' is not included: a shell would replace it by a home.
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'') {
-      // Ends the quotes, gives one quote as it is, and begins them again.
+      // Ends the quotes, inserts an escaped quote, and begins them again.
       result += "'\\''";
     } else {
       result += static_cast<unsigned char>(c) < ' ' ? '?' : c;  // no control bytes to a terminal

@@ -1,4 +1,4 @@
-// Errors of both versions become one Complaint, and its text one of our own words: toml11's are
+// Converts errors of both versions to one Complaint, and its text to our own words: toml11's are
 // hard to read or empty, and differ between versions.
 #include "base/toml11.h"
 
@@ -17,19 +17,19 @@ namespace {
 
 constexpr int kMaxDepth = 64;  // toml11 recurses; thousands of '[' would overflow the stack
 
-// Walks over TOML text knowing just enough of it (strings and comments) to count how deep brackets
-// and dotted keys nest.
+// Scans TOML text, recognising only strings and comments, to count how deep brackets and dotted
+// keys nest.
 class DepthScanner {
  public:
   explicit DepthScanner(std::string_view text) : text_(text) {}
 
-  // The line on which something nests too deep; 0 when nothing does.
+  // The line where the nesting is too deep; 0 if it never is.
   std::size_t too_deep() {
     std::size_t line = 1;
     int brackets = 0, dots = 0;
     for (at_ = 0; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
-      // Brackets and dots in strings and comments nest nothing.
+      // Brackets and dots in strings and comments do not count.
       if (c == '"' || c == '\'') line += skip_string(c);
       if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size());
       if (at_ < text_.size() && text_[at_] == '\n') ++line;
@@ -44,8 +44,8 @@ class DepthScanner {
   }
 
  private:
-  // From an opening quote to its closing one, or to the end of a text that lacks it. Returns the
-  // number of line ends passed.
+  // Skips from an opening quote to its closing one, or to the end of the text without one. Returns
+  // the number of newlines passed.
   std::size_t skip_string(char quote) {
     const std::string triple(3, quote);
     const bool multi_line = text_.substr(at_, 3) == triple;
@@ -71,13 +71,13 @@ class DepthScanner {
   std::size_t at_ = 0;
 };
 
-// What would overflow the stack of toml11, or make it read beyond its buffer.
+// Rejects text that would overflow toml11's stack, or make it read beyond its buffer.
 void check_text(const std::string& text, const std::string& path_for_messages) {
   if (const std::size_t line = DepthScanner(text).too_deep(); line != 0) {
     throw file_error(file_place(path_for_messages, line), "",
                      fmt::format("nested deeper than {} levels", kMaxDepth));
   }
-  // toml11 3.7 reads beyond its buffer while it complains about such a byte in a literal string.
+  // toml11 3.7 reads beyond its buffer while reporting such a byte in a literal string.
   if (const std::size_t at = find_invalid_utf8(text); at != std::string::npos) {
     const auto line = 1 + std::count(text.data(), text.data() + at, '\n');
     throw file_error(
@@ -87,16 +87,16 @@ void check_text(const std::string& text, const std::string& path_for_messages) {
   }
 }
 
-// What toml11 says about a text that it cannot read.
+// toml11's error about a text that it cannot parse.
 struct Complaint {
   std::string title;    // "toml::parse_array: missing array separator `,` after a value"
   std::size_t line;     // from 1
   std::string excerpt;  // of that line
-  std::string key;      // the one that is there already, in quotes; or empty
-  bool at_end = false;  // nothing but a comment follows the place on its line
+  std::string key;      // the key that already exists, in quotes; or empty
+  bool at_end = false;  // only a comment follows the place on its line
 };
 
-// Parts of what toml11 3 and 4 say, and our words. The first that fits is taken.
+// Parts of the messages of toml11 3 and 4, and our words. The first match counts.
 struct Wording {
   std::string_view heard, said;
 };
@@ -154,8 +154,8 @@ std::string reason_of(const Complaint& complaint) {
   return complaint.title;
 }
 
-// toml11 reads dates (3) and escapes (4) apart from their file, and counts their lines from 1. The
-// line that it quotes tells where they are.
+// toml11 parses dates (3) and escapes (4) separately from their file, and counts their lines from
+// 1. The line that it quotes shows where they are.
 std::size_t line_of(const Complaint& complaint, const std::vector<std::string>& lines) {
   const auto has = [&](const std::string& line) {
     return line.find(complaint.excerpt) != std::string::npos;
@@ -182,7 +182,7 @@ Error error_of(const Complaint& complaint, const std::string& text, const std::s
 }
 
 #if TOML11_VERSION_MAJOR >= 4
-// toml11 4 goes on after an error; the first one is the cause.
+// toml11 4 continues after an error; the first one is the cause.
 Complaint complaint_of(const std::vector<toml::error_info>& errors) {
   const toml::error_info& error = errors.at(0);
   Complaint result{error.title(), 1, {}, {}};
@@ -247,7 +247,7 @@ toml::result<TomlTypes::integer_type, toml::error_info> TomlTypes::parse_int(
 toml::result<TomlTypes::floating_type, toml::error_info> TomlTypes::parse_float(
     const std::string& digits, toml::source_location, bool) {
   double number = 0;
-  std::istringstream(digits) >> number;  // the largest one where the number is larger
+  std::istringstream(digits) >> number;  // the largest one if the number is larger
   return toml::ok(number);
 }
 
@@ -276,7 +276,7 @@ TomlValue parse_toml(const std::string& text, const std::string& path_for_messag
     return parsed(text, path_for_messages);
   } catch (const Error&) {
     throw;
-  } catch (const std::exception& error) {  // what toml11 lets through from the standard library
+  } catch (const std::exception& error) {  // from the standard library, through toml11
     throw file_error(file_place(path_for_messages, 1), "", error.what());
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
-// toml11 3 and 4 behind one set of names, for toml_file.cc alone: nothing else includes toml11.
-// Debian 12 has version 3, Debian 13 version 4. The two say the same mistakes in other words and
-// count some places otherwise; toml11.cc makes them equal.
+// toml11 3 and 4 behind one set of names, only for toml_file.cc: no other file includes toml11.
+// Debian 12 has version 3, Debian 13 version 4. Their messages and some of their line numbers
+// differ; toml11.cc makes them equal.
 
 #include <cstddef>
 #include <map>
@@ -12,7 +12,7 @@
 namespace dtl {
 
 #if TOML11_VERSION_MAJOR >= 4
-// Numbers that do not fit are clamped, as toml11 3 does by itself.
+// Numbers that do not fit are clamped, as in toml11 3.
 struct TomlTypes : toml::type_config {
   using comment_type = toml::discard_comments;
   template <class Key, class Value>
@@ -37,7 +37,7 @@ TomlPlace place_of(const TomlValue& value);
 // Of a value that is a string.
 const std::string& text_of(const TomlValue& value);
 
-// Throws Error(kBadInput) "FILE:LINE: reason, in 'line'", in the same words with every toml11.
+// Throws Error(kBadInput) "FILE:LINE: reason, in 'line'", with the same words for every toml11.
 TomlValue parse_toml(const std::string& text, const std::string& path_for_messages);
 
 }  // namespace dtl

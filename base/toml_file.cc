@@ -1,4 +1,4 @@
-// Each getter notes its key in `asked`, and reject_unknown_keys() looks for what nobody has asked
+// Each getter records its key in `asked`; reject_unknown_keys() looks for keys that nobody asked
 // for. toml11's own types stay in this file and in toml11.h.
 #include "base/toml_file.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 using Value = TomlValue;
 
-// What a key must be, and how that is written.
+// The required type of a key, and an example.
 struct Wanted {
   std::string_view name, example;
 };
@@ -59,7 +59,7 @@ std::string_view type_name(const Value& value) {
   return "nothing";
 }
 
-// A key as it is written in a file: in quotes unless it is bare.
+// A key as written in a file: in quotes unless it is bare.
 std::string written(const std::string& name) {
   const bool bare = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
@@ -72,7 +72,7 @@ std::string last_part(const std::string& key) {
 }
 
 // The known key that was probably meant: a misspelt one of the same table, the right one of another
-// table, or one of a misspelt table.
+// table, or one in a misspelt table.
 std::string suggestion(const std::string& key, const std::vector<std::string>& known) {
   const std::string last = last_part(key), table = key.substr(0, key.size() - last.size());
   std::vector<std::string> siblings;
@@ -82,13 +82,13 @@ std::string suggestion(const std::string& key, const std::vector<std::string>& k
   }
   const std::string sibling = nearest(last, siblings);
   if (!sibling.empty()) return table + sibling;
-  // TOML's usual trap: below a [table] a key of the file itself is the table's.
+  // A common mistake in TOML: below a [table], a key meant for the file belongs to the table.
   const bool of_file = std::find(known.begin(), known.end(), last) != known.end();
   if (of_file && !table.empty()) return fmt::format("{}, above the first [table]", last);
   std::vector<std::string> others;
   for (const std::string& candidate : known) {
     if (last_part(candidate) == last) return candidate;
-    // Keys of one table are alike by its name alone.
+    // Within one table, compare keys without the table's name.
     if (candidate != table + last_part(candidate) || table.empty()) others.push_back(candidate);
   }
   return nearest(key, others);
@@ -145,7 +145,7 @@ struct TomlFile::Impl {
   }
 
   const Value* ask(const std::string& key) {
-    // Also where the file does not have it: known keys are suggested for misspelt ones.
+    // Even if the file does not have it: known keys are suggested for misspelt ones.
     asked.insert(key);
     return find(key);
   }
@@ -160,7 +160,7 @@ struct TomlFile::Impl {
     return text;
   }
 
-  // toml11 clamps numbers that do not fit. The two outermost numbers are refused for that, and
+  // toml11 clamps numbers that do not fit. So the smallest and the largest number are rejected;
   // nothing needs them.
   std::int64_t integer_of(const std::string& key, const Value& value) const {
     if (!value.is_integer()) throw wrong_type(key, value, kWhole);
@@ -182,7 +182,7 @@ struct TomlFile::Impl {
   struct Unknown {
     std::size_t line, column;
     std::string key;
-    // In the order of the file: the first mistake is the one to report.
+    // In file order: the first mistake is reported.
     bool operator<(const Unknown& other) const {
       return std::tie(line, column, key) < std::tie(other.line, other.column, other.key);
     }
@@ -201,8 +201,7 @@ struct TomlFile::Impl {
         continue;
       }
       const bool is_table = value.is_table();
-      // A table that holds known keys is looked into; of another one its first key is named, not
-      // the table.
+      // Enters a table with known keys; for another table, names its first key, not the table.
       const auto below = asked.lower_bound(key + ".");
       const bool leads_to_known =
           (below != asked.end() && below->starts_with(key + ".")) ||
@@ -304,7 +303,7 @@ std::vector<std::pair<std::string, std::string>> TomlFile::table(const std::stri
 std::size_t TomlFile::tables(const std::string& key) {
   const Value* value = impl_->find(key);
   if (value == nullptr) {
-    impl_->asked_tables.insert(key);  // known, for the nearest key of a misspelt one
+    impl_->asked_tables.insert(key);  // known, to suggest it for a misspelt one
     return 0;
   }
   const bool tables = value->is_array() && !value->as_array().empty() &&
@@ -333,7 +332,7 @@ void TomlFile::reject_unknown_keys() const {
   std::vector<Impl::Unknown> unknown;
   impl_->collect_unknown(impl_->root, "", unknown);
   if (unknown.empty()) return;
-  // The first one of the file, as an editor shows it; the others follow once that is mended.
+  // The first one in the file; the others follow once that is fixed.
   const Impl::Unknown& first = *std::min_element(unknown.begin(), unknown.end());
   std::vector<std::string> known(impl_->asked.begin(), impl_->asked.end());
   known.insert(known.end(), impl_->asked_tables.begin(), impl_->asked_tables.end());

@@ -1,7 +1,7 @@
 #pragma once
-// A TOML file read strictly: every key must be asked for, and whatever was not is an error with
-// file:line and the nearest known key. A mistyped key would otherwise be a setting that is silently
-// ignored. One thread at a time.
+// A TOML file parsed strictly: a key that the program does not ask for is an error with file:line
+// and the nearest known key. Otherwise a mistyped key would be a setting silently ignored. One
+// thread at a time.
 
 #include <cstdint>
 #include <memory>
@@ -25,25 +25,25 @@ class TomlFile {
   TomlFile& operator=(TomlFile&&) noexcept;
   ~TomlFile();
 
-  // Dotted keys ("pinning.cores_per_rank"). nullopt: the file does not have it; asking makes the
-  // key known in any case. A value of another type is an Error with file:line.
+  // Dotted keys ("pinning.cores_per_rank"). nullopt: the file does not have it; asking always makes
+  // the key known. A value of another type is an Error with file:line.
   std::optional<std::string> string(const std::string& key);
   std::optional<std::int64_t> integer(const std::string& key);
-  bool is_string(const std::string& key);                // false also where it is absent
+  bool is_string(const std::string& key);                // false also if it is absent
   std::optional<double> number(const std::string& key);  // integer or float
   std::optional<bool> boolean(const std::string& key);
   std::optional<std::vector<std::string>> strings(const std::string& key);
-  // A table of scalars, in file order, values as they would be typed on a command line. The empty
-  // key is the file itself.
+  // A table of scalars, in file order, with values as on a command line. The empty key is the file
+  // itself.
   std::vector<std::pair<std::string, std::string>> table(const std::string& key);
-  // How many tables [[key]] there are; their keys are "key.0.name", "key.1.name" and so on.
+  // The number of tables [[key]]; their keys are "key.0.name", "key.1.name" and so on.
   std::size_t tables(const std::string& key);
   // "FILE:LINE" of a key, for messages about its value.
   std::string where(const std::string& key) const;
-  // "ranks = 2.5", as the file has it; of a list or table the key alone.
+  // "ranks = 2.5", as in the file; for a list or table only the key.
   std::string shown(const std::string& key) const;
 
-  bool empty() const;  // comments alone, or nothing
+  bool empty() const;  // only comments, or nothing
 
   // Throws Error(kBadInput) for the first key that nobody asked for.
   void reject_unknown_keys() const;

@@ -1,6 +1,5 @@
-// A new file appears under its name only when it is whole: temporary file, fsync, rename. The
-// random name and O_EXCL keep two writers apart and keep us off links that others have made in a
-// shared folder.
+// A new file appears under its name only when complete: temporary file, fsync, rename. The random
+// name and O_EXCL keep writers apart and avoid links that others made in a shared folder.
 #include "base/files/new_file.h"
 
 #include <fcntl.h>
@@ -24,9 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kNameBytes = 8;  // random ones, twice as many digits
+constexpr std::size_t kNameBytes = 8;  // random; each takes two digits
 constexpr std::string_view kEnd = ".tmp";
-// The temporary name must fit, too, so of a long name only the beginning is used.
+// The temporary name must fit too, so it uses only the beginning of a long name.
 constexpr std::size_t kMostName = 255 - 1 - 2 * kNameBytes - kEnd.size();  // NAME_MAX
 constexpr std::time_t kAbandoned = 60;  // seconds: a writer locks its file long before
 
@@ -35,7 +34,7 @@ Error failure(const std::string& path, int error_number) {
   return cannot_write(path, system_error(""));
 }
 
-// The number in "/dev/fd/1", or of "/dev/stdout". Links of other users are not followed.
+// The number in "/dev/fd/1", or that of "/dev/stdout". Does not follow other users' links.
 std::optional<int> own_descriptor(const std::string& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -48,7 +47,7 @@ std::optional<int> own_descriptor(const std::string& path) {
   return std::nullopt;
 }
 
-// A device or a pipe must not be replaced by a file.
+// Devices and pipes must not be replaced by a file.
 bool is_written_in_place(const std::string& path) {
   struct stat status {};
   return own_descriptor(path) || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
@@ -64,20 +63,20 @@ void refuse_folders_and_disks(const std::string& path) {
               folder ? "ls " + one_shell_word(path) : "ls -l " + one_shell_word(path));
 }
 
-// Does not wait for a reader of a named pipe: fails without one.
+// Fails for a named pipe without a reader, instead of waiting for one.
 Fd open_in_place(const std::string& path) {
-  // Duplicated, not opened: opening /dev/stdout again would start at the file's beginning, and
-  // fails for a socket. From 3 on, so that no standard descriptor is taken.
+  // Duplicates our descriptor: opening /dev/stdout again would write from the file's beginning, and
+  // fails for a socket. From 3 up, to leave the standard descriptors alone.
   const std::optional<int> own = own_descriptor(path);
   Fd file(own ? ::fcntl(*own, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
               : ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!file.valid()) throw failure(path, errno);
-  // Without O_NONBLOCK again: only the opening must not wait.
+  // Clears O_NONBLOCK: only opening must not wait.
   if (!own) ::fcntl(file.get(), F_SETFL, O_APPEND);
   return file;
 }
 
-// As much of a file's name as its temporary name begins with.
+// The part of a file's name that its temporary name begins with.
 std::string beginning_of_name(const std::string& path) {
   return fs::path(path).filename().string().substr(0, kMostName);
 }
@@ -91,12 +90,12 @@ bool is_temporary_of(std::string_view name, std::string_view of) {
          name.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
 }
 
-// Its writer has been killed: a writer that lives holds a lock.
+// Whether its writer was killed: a living writer holds a lock.
 bool is_abandoned(const fs::path& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   return file.valid() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
-         // Only our own, and only old ones: between open() and flock() a writer has no lock yet.
+         // Only our own and old files: between open() and flock() a writer has no lock yet.
          status.st_uid == ::geteuid() && status.st_mtime < std::time(nullptr) - kAbandoned &&
          ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
 }
@@ -120,7 +119,7 @@ NewFile::NewFile(const std::string& path, unsigned mode) : path_(path) {
     file_ = open_in_place(path_);
     return;
   }
-  // First, so that a folder does not fill up with what killed processes have left.
+  // First, so that files of killed processes do not fill the folder.
   remove_abandoned(path_);
   const std::string random = to_hex(random_bytes(kNameBytes, "name a new file"));
   temporary_ = fs::path(path_).parent_path() /
@@ -130,8 +129,8 @@ NewFile::NewFile(const std::string& path, unsigned mode) : path_(path) {
     temporary_.clear();
     throw failure(path_, errno);
   }
-  // Where the file system has no locks, this fails, and so does flock() in is_abandoned():
-  // leftovers stay.
+  // On file systems without locks this fails, and so does flock() in is_abandoned(): leftovers then
+  // stay.
   ::flock(file_.get(), LOCK_EX | LOCK_NB);
 }
 
@@ -141,7 +140,7 @@ NewFile::~NewFile() {
 
 void NewFile::keep() {
   if (temporary_.empty()) return;
-  // Otherwise a power failure may leave the new name on an empty file.
+  // Otherwise a power failure may leave an empty file under the new name.
   if (::fsync(file_.get()) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
     throw failure(path_, errno);
   }
@@ -150,7 +149,8 @@ void NewFile::keep() {
 
 void check_new_file(const std::string& path) {
   if (!is_written_in_place(path)) {
-    // Made and removed again: only that tells of quotas, read-only mounts and rights of the folder.
+    // Creates and removes a file: only that detects quotas, read-only mounts and missing
+    // permissions.
     const NewFile file(path, 0600);
     return;
   }

@@ -1,5 +1,5 @@
-// Finds the files of /proc and /sys that hold a group's limits. It reads and never writes, and
-// knows nothing of jobs.
+// Finds the files of /proc and /sys that hold a group's limits. Only reads, and knows nothing of
+// jobs.
 #include "base/machine/cgroup.h"
 
 #include <fcntl.h>
@@ -17,11 +17,11 @@
 namespace dtl {
 namespace {
 
-// All of a file of /proc or /sys; empty when it cannot be read.
+// The whole file of /proc or /sys; empty if it cannot be read.
 std::string text_of(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
-  // Not read_file(), which throws: an absent file means that there is no such limit.
+  // Not read_file(), which throws: an absent file means that there is no limit.
   char piece[8192];
   ssize_t size = 0;
   while (file.valid() && (size = ::read(file.get(), piece, sizeof piece)) > 0) {
@@ -48,12 +48,12 @@ std::string first_line(const std::string& path) {
   return text.substr(0, text.find('\n'));
 }
 
-// Where a hierarchy is mounted, and which of its groups lies there ("/" or, in a container, ours).
+// Where a hierarchy is mounted, and which of its groups is there ("/" or, in a container, ours).
 struct Mount {
   std::string folder, group;
 };
 
-// The hierarchies that this process is in. root is put before every path.
+// The hierarchies that this process is in. root is prepended to every path.
 class Hierarchies {
  public:
   explicit Hierarchies(const std::string& root)
@@ -61,7 +61,7 @@ class Hierarchies {
         mounts_(split(text_of(root + "/proc/self/mountinfo"), '\n')),
         groups_(split(text_of(root + "/proc/self/cgroup"), '\n')) {}
 
-  // Calls look with the folder of our group and of each group above it. controller: "cpu" or
+  // Calls look() with the folder of our group and of each group above it. controller: "cpu" or
   // "memory" for version 1, empty for version 2.
   void each_group(const std::string& controller,
                   const std::function<void(const std::string&)>& look) const {
@@ -69,7 +69,7 @@ class Hierarchies {
     if (!mount) return;
     std::string group = group_of(controller);
     // In a container /proc/self/cgroup may name the group as the host sees it, while the mount
-    // shows a part of the tree.
+    // shows only part of the tree.
     if (mount->group != "/" && group.starts_with(mount->group)) {
       group.erase(0, mount->group.size());
     }
@@ -77,16 +77,16 @@ class Hierarchies {
       look(root_ + mount->folder + group);
       group.erase(group.rfind('/'));
     }
-    // The root of what is mounted: in a container it may have limits.
+    // The root of the mount: in a container it may have limits.
     look(root_ + mount->folder);
   }
 
  private:
-  // Of several on one folder the last one is seen; else the first.
+  // If several are mounted on one folder, the last one is visible; otherwise takes the first.
   std::optional<Mount> find_mount(const std::string& controller) const {
     std::optional<Mount> found;
     for (const std::string& line : mounts_) {
-      // Fields of proc(5), mountinfo: 4 is the root, 5 the mount point; behind the dash come type,
+      // mountinfo in proc(5): field 4 is the root, 5 the mount point; after the dash come type,
       // source and options.
       if (line.find(" - cgroup") == std::string::npos) continue;
       const std::vector<std::string> words = words_of(line);
@@ -139,7 +139,7 @@ void tighten(T& limit, double candidate) {
 }  // namespace
 
 CgroupLimits read_cgroup_limits(const std::string& root) {
-  constexpr double kNoMemoryLimit = 1e18;  // version 1 writes about 2^63 for none
+  constexpr double kNoMemoryLimit = 1e18;  // version 1 uses about 2^63 for no limit
   const Hierarchies hierarchies(root);
   CgroupLimits limits;
   const auto quota = [&](const std::string& runtime, const std::string& period) {
@@ -169,7 +169,7 @@ OomKills count_oom_kills(const std::string& root) {
   const Hierarchies hierarchies(root);
   std::uint64_t kills = 0;
   hierarchies.each_group("", [&](const std::string& folder) {
-    // Version 2 counts the groups below, too, so the largest number is the sum.
+    // Version 2 also counts the groups below, so the largest number is the sum.
     kills = std::max(kills, counter(folder + "/memory.events", "oom_kill"));
   });
   hierarchies.each_group("memory", [&](const std::string& folder) {

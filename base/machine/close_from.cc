@@ -1,5 +1,5 @@
-// Runs in a child between fork and exec, where another thread may have held malloc's lock: system
-// calls only, no allocation, hence no opendir(3).
+// Runs in a child between fork and exec, when another thread may have held malloc's lock: only
+// system calls, no allocation, hence no opendir(3).
 #include "base/machine/close_from.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 namespace dtl {
 namespace {
 
-// linux_dirent64, which no header has.
+// linux_dirent64, which no header declares.
 struct DirectoryEntry {
   unsigned long long inode;
   long long offset;
@@ -22,7 +22,7 @@ struct DirectoryEntry {
   char name[1];
 };
 
-// False where there is no /proc.
+// False if there is no /proc.
 bool close_those_in_proc(int first) {
   const int folder = ::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return false;
@@ -37,7 +37,7 @@ bool close_those_in_proc(int first) {
       const char* name = entry + offsetof(DirectoryEntry, name);
       // "." and ".." are not numbers.
       const int fd = *name == '.' ? -1 : std::atoi(name);
-      // The folder's own descriptor is closed last: the loop reads through it.
+      // Closes the folder's own descriptor last: the loop reads through it.
       if (fd >= first && fd != folder) ::close(fd);
       at += length;
     }

@@ -1,5 +1,5 @@
-// The rights are asked of access(2), as the user that runs this. A program that cannot be executed
-// is passed by, as shells do.
+// access(2) checks permissions for the current user. A program that cannot be executed is skipped,
+// as in shells.
 #include "base/machine/find_program.h"
 
 #include <sys/stat.h>

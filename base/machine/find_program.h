@@ -1,6 +1,6 @@
 #pragma once
-// Looks for a program as a shell does, but in absolute folders alone: a program in the current
-// folder must be asked for as ./NAME.
+// Finds a program as a shell does, but only in absolute folders: a program in the current folder
+// must be requested as ./NAME.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
-// Records are text that people may read with cat. A reader takes what it finds: another version of
-// dtlaunch may have written it, so unknown keys are skipped and missing ones keep their defaults.
+// Records are text that people may read with cat. The reader is lenient, as another version of
+// dtlaunch may have written it: it skips unknown keys, and missing ones keep their defaults.
 #include "base/machine/job_record.h"
 
 #include <fcntl.h>
@@ -95,24 +95,24 @@ std::string record_path(const std::string& folder, const JobRecord& record) {
 }
 
 bool write_record(const std::string& path, const JobRecord& record) {
-  // No random name is needed: the path has the process's number, and the folder is private.
+  // A random name is not needed: the path has the pid, and the folder is private.
   const std::string temporary = path + ".tmp";
   try {
     const Fd fd(
         ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd.valid()) return false;
     write_all(fd.get(), to_text(record));
-  } catch (const Error&) {  // a full disk
+  } catch (const Error&) {  // disk full
     ::unlink(temporary.c_str());
     return false;
   }
-  // Renamed over another file, ext4 would write the new one to the disk at once (auto_da_alloc),
+  // After a rename over another file, ext4 would write the new one to disk at once (auto_da_alloc),
   // which takes longer than everything else here. An exchange does not.
   if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
     ::unlink(temporary.c_str());  // the old one
     return true;
   }
-  // The first time there is nothing to exchange, and some file systems cannot exchange.
+  // The first time there is nothing to exchange; some file systems cannot exchange.
   return ::rename(temporary.c_str(), path.c_str()) == 0;
 }
 
@@ -142,7 +142,7 @@ std::vector<RecordFile> records_here() {
 }
 
 std::set<std::string> dead_jobs(const std::vector<RecordFile>& records) {
-  // A job is dead when a process of it was killed, and none runs.
+  // A job is dead if one of its processes was killed and none runs.
   std::set<std::string> dead;
   for (const RecordFile& file : records) {
     if (has_ended(file.record.process)) dead.insert(file.record.job_id);
@@ -160,7 +160,7 @@ void OwnRecord::write(JobRecord record) {
     const std::string path = record_path(runtime_subfolder("jobs"), record);
     if (write_record(path, record)) path_ = path;
   } catch (const Error&) {
-    return;  // the folder in /tmp is somebody else's
+    return;  // the folder in /tmp belongs to somebody else
   }
 }
 

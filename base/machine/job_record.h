@@ -1,7 +1,7 @@
 #pragma once
 // JobRecord: a small file that says that a job, or a node's part of it, is running here, for
-// `dtlaunch ps` and its kin. The launcher and each agent write their own and remove it at the end;
-// one whose process is gone is a leftover. Nothing depends on records: a job runs without them.
+// `dtlaunch ps` and similar commands. The launcher and each agent write one and remove it at the
+// end; one whose process is gone is a leftover. Jobs run without records too.
 
 #include <cstdint>
 #include <optional>
@@ -17,8 +17,8 @@ struct JobRecord {
   std::string role;  // "launcher" or "agent"
   std::string job_id;
   ProcessId process;          // of the launcher or the agent
-  std::string host;           // the name of the machine that it is on
-  std::string launcher_host;  // the same of the job's launcher
+  std::string host;           // name of that process's machine
+  std::string launcher_host;  // name of the launcher's machine
   std::string hosts;          // launcher: as named in the hostfile, "node1,node2"
   std::string command;
   std::vector<std::string> tags;  // launcher: the user's, none of which has a comma
@@ -28,21 +28,21 @@ struct JobRecord {
   int exit_status = 0;              // once ended
   bool detached = false;            // its output is kept
   bool labelled = false;            // -l
-  int restarts = 0;                 // launcher: how often the ranks were started again
-  std::vector<std::string> epochs;  // launcher: how the last of those ended, a line each
+  int restarts = 0;                 // launcher: how often the ranks were restarted
+  std::vector<std::string> epochs;  // launcher: how each of the last epochs ended, a line each
 };
 
-// The state in the kept record of a job whose launcher was killed, once that was cleaned.
+// The state in the kept record of a job whose launcher was killed, set by the cleanup.
 constexpr const char* kLostState = "lost";
 
-// "key value" lines; what a terminal would act on in a value is spelled out (printable()).
+// "key value" lines; control characters in a value are escaped (printable()).
 std::string to_text(const JobRecord& record);
 // Unknown keys are skipped; nullopt without a job id and a process.
 std::optional<JobRecord> parse_job_record(const std::string& text);
 
-// Where the record of this process belongs: FOLDER/JOB.ROLE.PID
+// The path for the record of this process: FOLDER/JOB.ROLE.PID
 std::string record_path(const std::string& folder, const JobRecord& record);
-// Replaces the file in one step, without waiting for the disk. False when it cannot be written.
+// Replaces the file atomically, without waiting for the disk. False if it cannot be written.
 bool write_record(const std::string& path, const JobRecord& record);
 
 struct RecordFile {
@@ -52,13 +52,13 @@ struct RecordFile {
 // All records of a folder, in order of name; other files are skipped.
 std::vector<RecordFile> read_records(const std::string& folder);
 
-// The records that launchers and agents of this machine have made, of all places for them.
+// The records of launchers and agents on this machine, from all runtime folders.
 std::vector<RecordFile> records_here();
 
-// The jobs of which a launcher or an agent was killed here, and none runs here any more.
+// Jobs whose launcher or agent was killed here, if none of them still runs here.
 std::set<std::string> dead_jobs(const std::vector<RecordFile>& records);
 
-// The record of this very process: its file goes away with it, unless it is killed.
+// The record of this process: its destructor removes the file.
 class OwnRecord {
  public:
   OwnRecord() = default;
@@ -75,14 +75,14 @@ class OwnRecord {
   std::string path_;  // empty: nothing written
 };
 
-// The folder of a detached job's kept files, below state_folder(); not made.
+// The folder for a detached job's kept files, below state_folder(); does not create it.
 std::string kept_job_folder(const std::string& job_id);
 std::string kept_jobs_folder();
 constexpr const char* kKeptLog = "log";        // older output is in log.1
-constexpr const char* kKeptRecord = "record";  // the launcher's, also when the job is over
+constexpr const char* kKeptRecord = "record";  // the launcher's, remains after the job
 constexpr const char* kKeptReport = "report.json";
 
-// 16 hexadecimal digits, or a beginning of that.
+// 16 hexadecimal digits, or the beginning of that.
 bool is_job_id_prefix(const std::string& text);
 
 }  // namespace dtl

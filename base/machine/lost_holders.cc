@@ -1,5 +1,5 @@
-// `dtlaunch up` processes whose folder was removed while they ran, such as /run/user/UID at a
-// logout. They are looked for in /proc, since nothing else leads to them.
+// Finds `dtlaunch up` processes whose folder was removed while they ran, such as /run/user/UID at
+// logout. Searches /proc, since nothing else leads to them.
 #include "base/machine/lost_holders.h"
 
 #include <signal.h>
@@ -26,15 +26,15 @@
 namespace dtl {
 namespace {
 
-constexpr std::chrono::milliseconds kMoment(1000);  // an idle one ends within 10
+constexpr std::chrono::milliseconds kMoment(1000);  // an idle one ends within 10 ms
 
 std::string proc_file(pid_t pid, const char* name) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/" + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Whether the process was started as `dtlaunch up` by this user in this container. It leads its
-// session, since it has left its terminal; the `dtlaunch up` that has only been typed does not.
+// Whether this user started the process as `dtlaunch up` in this container. The background process
+// leads its session, as it has left its terminal; the `dtlaunch up` in the foreground does not.
 bool is_holder(pid_t pid) {
   struct stat status {};
   const std::string folder = "/proc/" + std::to_string(pid);
@@ -42,12 +42,12 @@ bool is_holder(pid_t pid) {
   if (::getsid(pid) != pid || proc_file(pid, "comm") != "dtlaunch\n") return false;
   const auto words = split(proc_file(pid, "cmdline"), '\0');
   if (words.size() < 2 || words[1] != "up") return false;
-  std::error_code failed;  // another container's are not ours
+  std::error_code failed;  // processes of other containers are not ours
   const auto theirs = std::filesystem::read_symlink(folder + "/ns/pid", failed);
   return theirs == std::filesystem::read_symlink("/proc/self/ns/pid", failed);
 }
 
-// Those that answer at a socket: a launcher finds them, so they are not lost.
+// Those that answer at a socket: launchers can find them, so they are not lost.
 std::set<pid_t> reachable_holders() {
   std::set<pid_t> found;
   for (const std::string& path : holder_sockets()) {
@@ -79,7 +79,7 @@ std::vector<LostHolder> end_lost_holders() {
     const pid_t pid = static_cast<pid_t>(*number);
     if (pid == ::getpid() || reachable.contains(pid) || !is_holder(pid)) continue;
     const ProcessHandle process(pid);
-    // Asked again, now that the number cannot pass to another process.
+    // Checked again, now that the pid cannot pass to another process.
     if (process.valid() && is_holder(pid)) ended.push_back({pid, ends(process)});
   }
   return ended;

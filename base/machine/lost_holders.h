@@ -1,6 +1,6 @@
 #pragma once
-// Background processes of `dtlaunch up` that nobody can reach any more, because the folder of their
-// socket has gone: found among the processes of this user. `dtlaunch down` ends them.
+// Background processes of `dtlaunch up` that nobody can reach any more, because the folder with
+// their socket was removed. Finds them among this user's processes; `dtlaunch down` ends them.
 
 #include <sys/types.h>
 
@@ -10,10 +10,10 @@ namespace dtl {
 
 struct LostHolder {
   pid_t pid = 0;
-  bool ended = false;  // else it waits for the jobs over its connections
+  bool ended = false;  // else it waits for jobs that use its connections
 };
 
-// Tells them to end (SIGTERM), and waits a moment for each.
+// Sends them SIGTERM and waits a moment for each.
 std::vector<LostHolder> end_lost_holders();
 
 }  // namespace dtl

@@ -1,4 +1,4 @@
-// Only RLIMIT_AS is read. Other limits end a process, or limit_command() shows them.
+// Reads only RLIMIT_AS. Exceeding other limits ends a process, or limit_command() shows them.
 #include "base/machine/memory_limit.h"
 
 #include <fmt/format.h>
@@ -11,12 +11,12 @@
 namespace dtl {
 namespace {
 
-// 0: of another kind.
+// 0: another kind of exception.
 int number_of(const std::exception& failure) {
   if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) return ENOMEM;
   const auto* call = dynamic_cast<const std::system_error*>(&failure);
   const int number = call == nullptr ? 0 : call->code().value();
-  return number == ENOMEM || number == EAGAIN ? number : 0;  // EAGAIN: of a thread
+  return number == ENOMEM || number == EAGAIN ? number : 0;  // EAGAIN: no thread
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// What a program says when it gets no memory or no thread. A limit of address space (ulimit -v) is
-// the usual cause of both where there is one, and the exception does not tell it from others.
+// The message of a program that cannot get memory or a thread. The usual cause is a limit of
+// address space (ulimit -v), if there is one; the exception does not name the cause.
 
 #include <exception>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace dtl {
 
-// nullopt: the exception is about something else. Reads the limits of this process.
+// nullopt: the exception has another cause. Reads the limits of this process.
 std::optional<Error> resource_error(const std::exception& failure);
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// With a pidfd the kernel names the process; without one its start time tells it from a later
-// process with the same number, and a short race remains.
+// A pidfd always refers to the same process. Without one, the start time distinguishes it from a
+// later process with the same pid; a short race remains.
 #include "base/machine/process_handle.h"
 
 #include <poll.h>
@@ -21,14 +21,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kLook = std::chrono::milliseconds(20);  // at a process without a pidfd
+constexpr auto kLook = std::chrono::milliseconds(20);  // polling interval without a pidfd
 
 Fd open_pidfd(pid_t pid) {
   return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
-// Closes `end` when the child has ended, or somebody has reaped it. WNOWAIT leaves the child to its
-// reaper.
+// Closes `end` when the child has ended or was reaped. WNOWAIT does not reap the child.
 void await_child(pid_t child, Fd end) {
   siginfo_t status{};
   while (::waitid(P_PID, static_cast<id_t>(child), &status, WEXITED | WNOWAIT) != 0 &&
@@ -40,9 +39,9 @@ void await_child(pid_t child, Fd end) {
 void start_waiter(pid_t child, Fd end) {
   sigset_t all, before;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // they are for others
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // other threads handle signals
   try {
-    // Detached: it ends with the child, whom nobody may outlive.
+    // Detached: it ends with the child.
     std::thread(await_child, child, std::move(end)).detach();
   } catch (const std::system_error& error) {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -56,7 +55,7 @@ void start_waiter(pid_t child, Fd end) {
 ProcessHandle::ProcessHandle(pid_t pid) : id_(identify(pid)), pidfd_(open_pidfd(pid)) {}
 
 ProcessHandle::ProcessHandle(const ProcessId& id) {
-  // Opened before the check: if the process runs afterwards, the pidfd is of this one.
+  // Opened before the check: if the process still runs afterwards, the pidfd refers to it.
   Fd pidfd = open_pidfd(id.pid);
   if (!is_running(id)) return;
   id_ = id;
@@ -68,7 +67,7 @@ bool ProcessHandle::signal(int number) const {
     if (::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0) == 0) return true;
     if (errno == ESRCH) return false;
   }
-  // EPERM or a seccomp filter leads here, too. A short race remains between the two calls.
+  // EPERM or a seccomp filter leads here too. A short race remains between the two calls.
   return is_running(id_) && ::kill(id_.pid, number) == 0;
 }
 

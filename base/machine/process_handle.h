@@ -1,6 +1,6 @@
 #pragma once
-// ProcessHandle: signals a process of this machine and waits for its end. It never acts on a later
-// process with the same number. It uses a pidfd, or the number and start time if the kernel (before
+// ProcessHandle: signals a process of this machine and waits for it to end. It never affects a
+// later process with the same pid. It uses a pidfd, or pid and start time if the kernel (before
 // Linux 5.3) or a container's seccomp filter has no pidfds.
 
 #include <sys/types.h>
@@ -15,14 +15,14 @@ namespace dtl {
 class ProcessHandle {
  public:
   ProcessHandle() = default;                    // invalid
-  explicit ProcessHandle(pid_t pid);            // invalid if no process has that number now
+  explicit ProcessHandle(pid_t pid);            // invalid if there is no such process now
   explicit ProcessHandle(const ProcessId& id);  // invalid if it has ended
 
   bool valid() const { return pidfd_.valid() || id_.start_time != 0; }
   pid_t pid() const { return id_.pid; }
-  // False: it has ended, or this user may not signal it.
+  // False if it has ended, or this user may not signal it.
   bool signal(int number) const;
-  // Waits for its end, at most this long; 0 only looks. A zombie has ended.
+  // Waits for it to end, at most this long; 0 only checks. A zombie has ended.
   bool ends_within(std::chrono::milliseconds patience) const;
 
  private:
@@ -31,8 +31,8 @@ class ProcessHandle {
 };
 
 // Returns a descriptor that becomes readable when the child ends; only wait for that, never read.
-// Only the caller may reap the child. The descriptor is a pidfd, or a pipe that a waiting thread
-// closes. Throws Error(kOs).
+// Only the caller may reap the child. It is a pidfd, or a pipe that a waiting thread closes. Throws
+// Error(kOs).
 Fd watch_child(pid_t child);
 
 }  // namespace dtl

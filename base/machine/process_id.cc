@@ -1,5 +1,5 @@
-// A process's number, its start time and the space in which both count. /proc is the only source; a
-// process that has gone gives zeros.
+// A pid, its start time and the space in which both are valid. /proc is the only source; a process
+// that has ended gives zeros.
 #include "base/machine/process_id.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ struct Stat {
   std::uint64_t start_time = 0;
 };
 
-// "pid (name) state ppid ..."; the name may hold anything, also parentheses.
+// "pid (name) state ppid ..."; the name may contain anything, even parentheses.
 Stat read_stat(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
@@ -37,7 +37,7 @@ Stat read_stat(pid_t pid) {
   return fields ? stat : Stat{};
 }
 
-// Numbers of processes count in one PID namespace of one boot.
+// Pids are valid in one PID namespace of one boot.
 const std::string& own_space() {
   // Read once: neither changes while a process runs.
   static const std::string kSpace = [] {
@@ -57,7 +57,7 @@ const std::string& own_space() {
 }  // namespace
 
 ProcessId identify(pid_t pid) {
-  static thread_local ProcessId own;  // asked for often, and the same until a fork
+  static thread_local ProcessId own;  // used often, and constant until a fork
   if (pid == own.pid && pid == ::getpid()) return own;
   const ProcessId found{pid, read_stat(pid).start_time, own_space()};
   if (pid == ::getpid()) own = found;
@@ -94,7 +94,7 @@ ProcessState process_state(pid_t pid) {
   return state == 'T' || state == 't' ? ProcessState::kStopped : ProcessState::kRuns;
 }
 
-// The children that the main thread has forked: each thread has a list of its own (proc(5)).
+// Children forked by the main thread: each thread has a separate list (proc(5)).
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> children;
   std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", pid));

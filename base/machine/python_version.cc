@@ -1,5 +1,5 @@
-// Distributions, conda, uv and pyenv all call the file itself python3.11. Only copies do not have
-// the version in their names; environments of copies have a pyvenv.cfg.
+// Distributions, conda, uv and pyenv all name the actual file python3.11. Only copies lack the
+// version in their names; environments with copies have a pyvenv.cfg.
 #include "base/machine/python_version.h"
 
 #include <unistd.h>
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPython = "python";
-constexpr std::size_t kFirstLine = 255;           // of a script, as much as the kernel reads
+constexpr std::size_t kFirstLine = 255;           // of a script, the kernel's limit
 constexpr std::size_t kMostConfiguration = 4096;  // of pyvenv.cfg, which has a few lines
 
 std::string file_of(const std::string& program, std::string_view path) {
@@ -56,7 +56,7 @@ std::string interpreter_line(const std::string& file) {
   }
 }
 
-// The environment of PREFIX/bin/python is described in PREFIX/pyvenv.cfg. venv writes `version`,
+// PREFIX/pyvenv.cfg describes the environment of PREFIX/bin/python. venv writes `version`,
 // virtualenv and uv `version_info`.
 std::string configured_version(const std::string& file) {
   try {
@@ -72,7 +72,7 @@ std::string configured_version(const std::string& file) {
       }
     }
   } catch (const Error&) {
-    // No environment.
+    // Not an environment.
   }
   return {};
 }
@@ -85,7 +85,7 @@ std::string python_of(const std::string& program, std::string_view path) {
   if (file.empty()) return {};
   const std::string line = interpreter_line(file);
   if (!line.starts_with("#!")) return {};
-  // "/usr/bin/env -S python3 -u" as well.
+  // Also "/usr/bin/env -S python3 -u".
   std::vector<std::string> words = split(line.substr(2), ' ');
   std::erase_if(words, [](const std::string& word) { return word.empty() || word[0] == '-'; });
   if (words.size() > 1 && base_name(words[0]) == "env") words.erase(words.begin());

@@ -1,18 +1,18 @@
 #pragma once
-// Which Python a program runs, and its version, found by links and a script's first line: Python
-// itself is never started. What cannot be told is empty.
+// Which Python a program runs, and its version, from links and a script's first line: never starts
+// Python. Unknown values are empty.
 
 #include <string>
 #include <string_view>
 
 namespace dtl {
 
-// "python3" for itself, and what "#!" names for a script: "/venv/bin/python3", or "python3" behind
-// env. Empty for any other program. A bare name is looked for in `path`.
+// "python3" for itself; for a script the program in its "#!": "/venv/bin/python3", or "python3"
+// after env. Empty for any other program. Looks for a bare name in `path`.
 std::string python_of(const std::string& program, std::string_view path);
 
-// "3.11" of "python3", looked for in `path`, or of a path: by the name of the file behind the
-// links, or by the pyvenv.cfg of its environment.
+// "3.11" for "python3", looked for in `path`, or for a path: from the name of the file behind the
+// links, or the pyvenv.cfg of its environment.
 std::string python_version(const std::string& python, std::string_view path);
 
 }  // namespace dtl

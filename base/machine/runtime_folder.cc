@@ -1,5 +1,5 @@
-// Safety rests on two checks of lstat(2): the folder is this user's, and nobody else may enter it.
-// So names inside need no further care, and callers decide what lies there.
+// Safety rests on two checks with lstat(2): this user owns the folder, and nobody else may enter
+// it. So names inside need no further checks.
 #include "base/machine/runtime_folder.h"
 
 #include <sys/stat.h>
@@ -21,14 +21,14 @@ namespace dtl {
 namespace {
 
 constexpr mode_t kPrivate = 0700;
-// Of a path that a socket can have: one byte of sun_path ends it.
+// The maximum length of a socket's path: sun_path also needs a NUL.
 constexpr std::size_t kMostSocketBytes = sizeof(sockaddr_un::sun_path) - 1;
 constexpr std::string_view kHolder = "up", kSocket = ".socket";
-constexpr std::size_t kHolderSocketBytes = 24;  // of a job whose number is of ten digits, and more
+constexpr std::size_t kHolderSocketBytes = 24;  // with a job number of ten digits, and some room
 
 std::string from_environment(const char* name) {
-  // secure_getenv: in a program with raised rights the environment comes from somebody else.
-  // Relative paths are ignored, as the XDG specification asks.
+  // secure_getenv: a setuid program gets its environment from another user. Ignores relative paths,
+  // as the XDG specification requires.
   const char* value = ::secure_getenv(name);
   return value != nullptr && value[0] == '/' ? value : "";
 }
@@ -44,8 +44,8 @@ std::string own_state() {
   return home.empty() ? "" : home + "/.local/state/dtlaunch";
 }
 
-// Where runtime_folder() may be, the best place first. A name in /tmp can be taken by anybody, so
-// it comes last; a home may be shared by many machines, so the folder there has this one's name.
+// Candidates for runtime_folder(), the best first. Anybody can take a name in /tmp, so it is last.
+// Many machines may share a home, so the folder there has this machine's name.
 std::vector<std::string> runtime_places() {
   std::vector<std::string> places;
   const std::string of_session = "/run/user/" + std::to_string(::geteuid());
@@ -56,7 +56,7 @@ std::vector<std::string> runtime_places() {
   const std::string state = own_state();
   if (!state.empty()) places.push_back(state + "/run-" + own_host_name());
   places.push_back(own_folder_in_tmp());
-  // sun_path has 108 bytes: a deep home is of no use for sockets.
+  // sun_path has 108 bytes: a home with a long path cannot hold sockets.
   std::erase_if(places, [](const std::string& path) {
     const std::size_t name = std::max(std::string(kServiceSocket).size(), kHolderSocketBytes);
     return path.size() + 1 + name > kMostSocketBytes;
@@ -64,7 +64,7 @@ std::vector<std::string> runtime_places() {
   return places;
 }
 
-// Empty when it is a folder of this user's alone.
+// Empty if it is a folder that only this user can enter.
 std::string why_not_private(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return errno_text(errno);
@@ -83,12 +83,12 @@ bool is_private_folder(const std::string& path) {
 
 void make_private_folder(const std::string& path) {
   const std::string attempted = path + ": cannot use the folder";
-  const std::string in_tmp = own_folder_in_tmp();  // others may have made it, and root may write it
+  const std::string in_tmp = own_folder_in_tmp();  // others may own it, and root may write it
   if (path.starts_with(in_tmp + "/")) make_private_folder(in_tmp);
   if (::mkdir(path.c_str(), kPrivate) != 0) {
     if (errno == ENOENT) {
-      // Parents that are missing become private, too. Those that exist may be anybody's: only the
-      // last folder has to be safe.
+      // Missing parents become private too. Existing ones may belong to anybody: only the last
+      // folder must be safe.
       const std::string parent = path.substr(0, path.rfind('/'));
       if (!parent.empty() && ::access(parent.c_str(), F_OK) != 0) {
         make_private_folder(parent);
@@ -98,7 +98,7 @@ void make_private_folder(const std::string& path) {
     }
     if (errno != EEXIST) throw system_error(attempted, Exit::kCannotWrite);
   }
-  // Also for a folder that was just made: somebody may have been faster.
+  // Also for a folder just created: another process may have been faster.
   const std::string problem = why_not_private(path);
   if (problem.empty()) return;
   throw Error(Exit::kConfig, attempted, problem + "; it must belong to this user alone (mode 0700)",
@@ -112,7 +112,7 @@ std::string runtime_folder() {
       make_private_folder(place);
       if (::access(place.c_str(), W_OK) == 0) return place;
       throw system_error(place + ": cannot use the folder");
-    } catch (const Error& error) {  // the next one will do
+    } catch (const Error& error) {  // try the next one
       reasons += (reasons.empty() ? "" : "; ") + error.attempted() + ": " + error.reason();
     }
   }
@@ -144,7 +144,7 @@ std::string runtime_subfolder(const std::string& name) {
 
 std::string state_folder() {
   const std::string state = own_state();
-  // Without a home there is no place that survives a reboot.
+  // Without a home, no place survives a reboot.
   return state.empty() ? own_folder_in_tmp() + "/kept" : state;
 }
 
@@ -161,7 +161,7 @@ std::vector<std::string> runtime_folders() {
 std::string holder_socket(const std::string& job) {
   std::string name(kHolder);
   if (!job.empty()) name += "-" + job;
-  // The number of a job comes from a scheduler's variable, and must stay one name.
+  // The job number comes from a scheduler's variable, and must not contain a slash.
   std::replace(name.begin(), name.end(), '/', '_');
   return name + std::string(kSocket);
 }

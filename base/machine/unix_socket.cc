@@ -1,5 +1,5 @@
-// The kernel vouches for the other end (SO_PEERCRED): its answer is of the moment of connect(2) or
-// listen(2), so a descriptor that was passed on still names the first process.
+// The kernel identifies the peer (SO_PEERCRED) at the time of connect(2) or listen(2), so for a
+// descriptor passed on it still names the first process.
 #include "base/machine/unix_socket.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ constexpr int kQueue = 1024;  // connections of a launch on as many hosts, all a
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  // Cut silently, the path would be another socket's.
+  // A silently truncated path could be another socket's.
   if (path.size() >= sizeof address.sun_path) {
     throw Error(Exit::kConfig, path + ": cannot use the socket", "its path is too long");
   }
@@ -59,7 +59,7 @@ Fd connect_unix(const std::string& path) {
       !peer_is_same_user(fd.get())) {
     return Fd();
   }
-  // Only the connecting must not wait.
+  // Only connecting must not wait.
   ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
   return fd;
 }
@@ -70,7 +70,7 @@ bool has_listener(const std::string& path) {
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
     return true;
   }
-  return errno != ECONNREFUSED && errno != ENOENT && errno != ENOTDIR;  // EAGAIN: a full queue
+  return errno != ECONNREFUSED && errno != ENOENT && errno != ENOTDIR;  // EAGAIN: the queue is full
 }
 
 Fd listen_unix(const std::string& path) {
@@ -78,12 +78,12 @@ Fd listen_unix(const std::string& path) {
   if (has_listener(path)) {
     throw Error(Exit::kCannotWrite, attempted, "another process listens there");
   }
-  // Nobody answered: a leftover of a process that was killed.
+  // Nobody answered: a killed process left it.
   ::unlink(path.c_str());
   const sockaddr_un address = address_of(path);
   Fd fd = new_socket(0);
-  // bind(2) makes the file with mode 0777 less the umask. That is the whole process's, so it is
-  // changed for this moment only.
+  // bind(2) creates the file with mode 0777 minus the umask. The umask belongs to the whole
+  // process, so it is changed only for this call.
   const mode_t before = ::umask(0177);
   const int bound = ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   ::umask(before);

@@ -1,6 +1,6 @@
 #pragma once
-// Unix sockets that only this user can use: mode 0600 in a folder of mode 0700, and the kernel's
-// word (SO_PEERCRED) on who is at the other end.
+// Unix sockets that only this user can use: mode 0600 in a folder of mode 0700, and the kernel
+// identifies the peer (SO_PEERCRED).
 
 #include <string>
 
@@ -9,22 +9,22 @@
 
 namespace dtl {
 
-// Connected; invalid when nobody listens there, or somebody who is another user. Never waits: a
-// listener whose queue is full counts as nobody.
+// Connected; invalid if nobody listens there, or another user does. Never waits: a listener with a
+// full queue counts as nobody.
 Fd connect_unix(const std::string& path);
 
-// Whether a process of any user listens there, however full its queue is. Never waits.
+// Whether a process of any user listens there, even with a full queue. Never waits.
 bool has_listener(const std::string& path);
 
-// Listening; replaces a socket that nobody listens on any more. Throws Error(kCannotWrite) when
+// Listening; replaces a socket on which nobody listens any more. Throws Error(kCannotWrite) if
 // somebody does, or the path cannot be used.
 Fd listen_unix(const std::string& path);
 
-// The process at the other end, that listened or connected when the two were joined. Invalid where
-// the kernel does not tell.
+// The process at the other end when it listened or connected. Invalid if the kernel does not report
+// it.
 ProcessHandle peer_process(int socket);
 
-// True when the process at the other end runs under this process's own user id.
+// True if the process at the other end runs under our user id.
 bool peer_is_same_user(int socket);
 
 }  // namespace dtl

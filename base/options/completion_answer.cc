@@ -1,6 +1,6 @@
-// The line is read as the programs' parsers read it, except for its last word. Nothing on it is an
-// error: the user has not finished, and only the programs' parsers refuse. What cannot be completed
-// gives an empty answer.
+// Reads the line as the programs' parsers do, except for its last word. Nothing is an error, as the
+// user has not finished typing; only the programs' parsers reject options. The answer is empty if
+// nothing completes the word.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ struct Answer {
   Words words = {};
 };
 
-// "--per_device" -> "per-device": options are looked up by this. One letter keeps its case.
+// "--per_device" -> "per-device", the key for looking up options. One letter keeps its case.
 std::string plain_option(std::string_view name) {
   std::string plain(name.substr(std::min(name.find_first_not_of('-'), name.size())));
   if (plain.size() > 1) plain = to_lower(plain);
@@ -52,7 +52,7 @@ const CompletedOption* option_named(const CompletedCommand& command, std::string
   return nullptr;
 }
 
-// How many of the words behind `word` are values of the option; `next` is the first of them.
+// How many of the words after `word` are values of the option; `next` is the first of them.
 std::size_t values_behind(const CompletedOption& option, const std::string& word,
                           const std::string& next) {
   const bool has_one = word.find('=') != word.npos;
@@ -73,7 +73,7 @@ std::size_t values_behind(const CompletedOption& option, const std::string& word
 }
 
 void add_networks(Words& words) {
-  std::error_code failed;  // then there are none
+  std::error_code failed;  // on an error there are none
   for (const auto& entry : std::filesystem::directory_iterator("/sys/class/net", failed)) {
     words.emplace_back(entry.path().filename(), "");
   }
@@ -86,7 +86,7 @@ void add_variables(Words& words) {
   }
 }
 
-// Programs of $PATH, from the first letter on: all of them are too many to read.
+// Programs of $PATH, once a letter is typed: all of them are too many.
 void add_programs(const std::string& typed, Words& words) {
   const char* path = std::getenv("PATH");
   if (path == nullptr || typed.empty() || typed.find('/') != typed.npos) return;
@@ -105,13 +105,13 @@ void add_programs(const std::string& typed, Words& words) {
 // Whether `items`, "a,b:2,", has `item` already.
 bool has_item(const std::string& items, const std::string& item) {
   for (const std::string& each : split(items, ',')) {
-    // "host:4" is host with its slots, and names the same host.
+    // "host:4" is the host with its slots, and names the same host.
     if (each == item || each.starts_with(item + ":")) return true;
   }
   return false;
 }
 
-// `typed` is the value so far, and `before` the part of its word in front of it.
+// `typed` is the value so far, `before` the part of its word in front of it.
 Answer answer_value(std::string before, std::string typed, const CompletedValue& value,
                     const std::string& hostfile, const FindWords& find_words) {
   std::string items;
@@ -166,11 +166,11 @@ Answer answer_value(std::string before, std::string typed, const CompletedValue&
   return answer;
 }
 
-// The options that begin as typed. Without any, the same spelled otherwise.
+// The options that begin as typed; if none does, those with another spelling.
 Answer answer_options(const Completion& completion, const CompletedCommand& command,
                       const std::string& typed) {
   Answer as_typed, otherwise;
-  // Otherwise: in another case, with '_' for '-', or with another number of dashes.
+  // Other spellings: another case, '_' for '-', or another number of dashes.
   const std::string dashes = typed.substr(0, std::min(typed.find_first_not_of('-'), typed.size()));
   std::string plain = to_lower(typed.substr(dashes.size()));
   std::replace(plain.begin(), plain.end(), '_', '-');
@@ -195,8 +195,8 @@ class Line {
         find_words_(find_words),
         command_(&completion.commands.front()) {}
 
-  // Reads the words before the cursor as a parser does: what each option takes decides what the
-  // last word is.
+  // Reads the words before the cursor as a parser does: the options' values decide the meaning of
+  // the last word.
   Answer answer() {
     if (last() > 0) {
       const CompletedCommand* named = command_named(completion_, words_[0]);
@@ -242,7 +242,7 @@ class Line {
     return answer_value(before, typed, value, hostfile_, find_words_);
   }
 
-  // The words behind a program are its own, up to the ':' before the next one.
+  // The words after a program belong to it, up to the ':' before the next one.
   void go_on_behind_a_program(std::size_t at) {
     const CompletedCommand* next = words_[at] == ":" ? command_named(completion_, ":") : nullptr;
     if (next == nullptr) return;
@@ -258,7 +258,7 @@ class Line {
     only_values_ = option.follows == Follows::kLastValue;
   }
 
-  // The word at the cursor, unless it is the value of an option before it.
+  // Completes the word at the cursor, if it is not the value of the option before it.
   Answer last_word() const {
     const std::string& typed = current();
     const std::size_t equals = typed.find('=');
@@ -289,8 +289,8 @@ class Line {
   const CompletedCommand* command_;
   std::size_t first_ = 0;               // the first word after the subcommand
   std::size_t operands_ = 0;            // before the cursor
-  std::optional<std::size_t> program_;  // another one's line begins at this word
-  bool only_values_ = false;            // behind a kLastValue
+  std::optional<std::size_t> program_;  // another program's line begins at this word
+  bool only_values_ = false;            // after a kLastValue
   std::string hostfile_;
 };
 
@@ -298,7 +298,7 @@ class Line {
 
 std::string completion_answer(const Completion& completion, std::vector<std::string> words,
                               const FindWords& find_words) {
-  // There is always a word at the cursor, if only an empty one.
+  // The word at the cursor always exists, but may be empty.
   if (words.empty()) words.emplace_back();
   const Answer answer = Line(completion, words, find_words).answer();
   std::string text = fmt::format("{}\t{}\n", answer.kind, answer.detail);

@@ -1,6 +1,5 @@
-// The scripts for bash, zsh and fish. Each cuts the line into words as its shell does, asks the
-// program, and adds what only the shell knows: names of files, and how other programs' lines are
-// completed.
+// The scripts for bash, zsh and fish. Each splits the line into words as its shell does, asks the
+// program, and adds what only the shell knows: file names and the completion of other programs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -224,7 +223,7 @@ std::string_view script_for(const std::string& shell) {
 
 std::string completion_script(const std::string& program, const std::string& shell) {
   std::string script(script_for(shell));
-  // Program last: the other replacements have no marks in them.
+  // Program last: the other values contain no placeholders.
   script = replace_all(script, "@f@", function_name(program));
   script = replace_all(script, "@complete@", kCompleteCommand);
   return replace_all(script, "@program@", program);

@@ -1,5 +1,5 @@
-// Readers of single values, whatever struct they go to. They return what is wrong as text, so that
-// the caller can say where it was written.
+// Readers of single values, for any struct. They return errors as text, and the caller adds where
+// the value was written.
 #include "base/options/option_table.h"
 #include "base/error.h"
 
@@ -15,7 +15,7 @@
 namespace dtl {
 namespace {
 
-// Bounds that a message does not mention.
+// Bounds that messages do not mention.
 constexpr double kNoBound = 1e30;
 constexpr std::int64_t kNoWholeBound = std::int64_t{1} << 40;
 
@@ -25,11 +25,11 @@ std::string hint_for_file(const GivenOption& given, const std::string& hint) {
   const std::size_t blank = hint.find(' ');
   const auto& names = given.option->names;
   const bool own = std::find(names.begin(), names.end(), hint.substr(0, blank)) != names.end();
-  // Another option means nothing in a file.
+  // A hint with another option is useless in a file.
   if (!own || blank == hint.npos) return {};
   const std::string value = hint.substr(blank + 1);
   if (value.find(" -") != value.npos) return {};    // more options
-  if (value.find(' ') != value.npos) return value;  // several values, with words between them
+  if (value.find(' ') != value.npos) return value;  // several values, separated by words
   const std::string key = given.spelled.substr(given.spelled.rfind('.') + 1);
   switch (given.option->traits.in_file) {
     case FileValue::kList:
@@ -55,7 +55,7 @@ std::string read_flag(const std::string& text, bool& value) {
 
 std::string read_whole(const std::string& text, std::int64_t low, std::int64_t high,
                        std::int64_t& value) {
-  // Unlike parse_integer(), this takes a minus sign, as in --max_steps -1.
+  // Unlike parse_integer(), this accepts a minus sign, as in --max_steps -1.
   const char* end = text.data() + text.size();
   const auto [stopped, failed] = std::from_chars(text.data(), end, value);
   if (failed == std::errc() && stopped == end && value >= low && value <= high) return {};
@@ -65,7 +65,7 @@ std::string read_whole(const std::string& text, std::int64_t low, std::int64_t h
 
 std::string read_real(const std::string& text, double low, double high, double& value) {
   char* end = nullptr;
-  // from_chars would refuse "+1" and blanks in front, which Python's float() takes.
+  // from_chars would reject "+1" and leading spaces, which Python's float() accepts.
   value = std::strtod(text.c_str(), &end);
   const bool number = !text.empty() && end == text.c_str() + text.size() && std::isfinite(value);
   if (number && value >= low && value <= high) return {};

@@ -1,7 +1,7 @@
 #pragma once
-// OptionTable: rows of options with the place in a struct S where each value goes. A row's target
-// reads the value, puts it there, and gives it back for a file of options. With it a row is
-// complete: no code beside the table has to know an option, only the code that reads the field.
+// OptionTable: rows of options, each with the place in a struct S for its value. A row's target
+// parses the value, stores it, and returns it for a file of options. So a row is complete: only the
+// code that reads the field must know an option.
 
 #include <cstdint>
 #include <functional>
@@ -20,31 +20,31 @@
 
 namespace dtl {
 
-// A value for a file of options; monostate: nothing was said.
+// A value for a file of options; monostate: not set.
 using OptionValue = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
 template <class S>
 struct Target {
   Takes takes = Takes::kNothing;
-  // Reads `value` into S. Returns what is wrong with it, empty when nothing is; may also throw an
-  // Error with a reason and a hint. Whoever calls says which option it was, and how it was typed.
+  // Parses `value` into S. Returns the error, empty on success; may also throw an Error with a
+  // reason and a hint. The caller adds the option as typed.
   std::function<std::string(S&, const std::string& value, const Option&)> set;
-  std::function<OptionValue(const S&)> get = {};  // empty: no file has it
+  std::function<OptionValue(const S&)> get = {};  // empty: not written to files
 };
 
-// These return what is wrong with a value, as Target::set does; empty when nothing is.
+// These return an error as Target::set does; empty on success.
 std::string read_flag(const std::string& text, bool& value);
 std::string read_whole(const std::string& text, std::int64_t low, std::int64_t high,
                        std::int64_t& value);
 std::string read_real(const std::string& text, double low, double high, double& value);
-// One of the words that the row's column lists, "auto|always|never".
+// Accepts one of the words that the row's column lists, "auto|always|never".
 std::string check_word(const std::string& text, const Option& option);
-// The error for a value that comes from a file, or that was typed.
+// The error for a value from a file or the command line.
 Error bad_option_value(const GivenOption& given, std::string reason, std::string_view help);
-// The same for an error that a target has thrown, which may have a hint of its own.
+// The same for an Error thrown by a target, which may have its own hint.
 Error in_its_place(const GivenOption& given, const Error& error, std::string_view help);
 
-// The struct that a pointer to a member belongs to, and the way along several such pointers:
+// The struct that a pointer to a member belongs to, and access through several such pointers:
 // place<&Line::pinning, &PinOptions::bind_to>(line) is line.pinning.bind_to.
 template <auto... Members>
 struct OwnerOf;
@@ -64,7 +64,7 @@ template <auto... Members>
 using PlaceType =
     std::remove_reference_t<decltype(place<Members...>(std::declval<Owner<Members...>&>()))>;
 
-// Targets. Each names the place by pointers to members, from the outside in.
+// Targets. Each names its place by pointers to members, from the outermost in.
 namespace into {
 
 template <auto... Members>
@@ -77,7 +77,7 @@ Target<Owner<Members...>> flag() {
           [](const S& s) { return OptionValue(place<Members...>(s)); }};
 }
 
-// How often it is given.
+// Counts how often the option is given.
 template <auto... Members>
 Target<Owner<Members...>> count() {
   using S = Owner<Members...>;
@@ -109,7 +109,7 @@ Target<Owner<Members...>> word(Takes takes = Takes::kValue) {
           [](const S& s) { return OptionValue(place<Members...>(s)); }};
 }
 
-// A number in [low, high]; what lies below was never said. T: an integer, or optional of one.
+// A number in [low, high]; a smaller value means not set. T: an integer, or optional of one.
 template <auto... Members>
 Target<Owner<Members...>> whole(std::int64_t low, std::int64_t high) {
   using S = Owner<Members...>;
@@ -130,14 +130,14 @@ Target<Owner<Members...>> whole(std::int64_t low, std::int64_t high) {
             if constexpr (std::is_arithmetic_v<T>) {
               if (static_cast<std::int64_t>(value) >= low) return static_cast<std::int64_t>(value);
             } else {
-              static_cast<void>(low);  // what was never said is not there
+              static_cast<void>(low);  // an optional without a value is not set
               if (value) return static_cast<std::int64_t>(*value);
             }
             return {};
           }};
 }
 
-// As whole(): a value below `low` was never said.
+// As whole(): a value below `low` means not set.
 template <auto... Members>
 Target<Owner<Members...>> real(double low, double high) {
   using S = Owner<Members...>;
@@ -152,7 +152,7 @@ Target<Owner<Members...>> real(double low, double high) {
           }};
 }
 
-// Whatever `parse` makes of the text; it throws Error for a bad one.
+// Stores the result of `parse`, which throws Error for a bad text.
 template <auto Parse, auto... Members>
 Target<Owner<Members...>> parsed() {
   using S = Owner<Members...>;
@@ -188,12 +188,12 @@ class OptionTable {
   std::span<const Option> options() const { return options_; }
 
   const Target<S>& target(const Option& option) const {
-    // `option` is one of options(), so its place there is that of its target.
+    // `option` is an element of options(); its target has the same index.
     return targets_[static_cast<std::size_t>(&option - options_.data())];
   }
 
-  // Puts the values into their places, in the order given. Throws Error(kUsage), or
-  // Error(kBadInput) for a value of a file; `help` is the command to try then.
+  // Stores the values in the given order. Throws Error(kUsage), or Error(kBadInput) for a value
+  // from a file; `help` is the command to try then.
   void apply(const std::vector<GivenOption>& given, S& settings, std::string_view help) const {
     for (const GivenOption& each : given) {
       std::string wrong;

@@ -1,5 +1,5 @@
-// One reader for three manners: mpirun's, Hugging Face's and getopt's. It turns words into pairs of
-// option and text; the table decides what a text means.
+// One reader for three styles: mpirun's, Hugging Face's and getopt's. It turns words into pairs of
+// option and text; the table interprets the text.
 #include "base/options/option_words.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ bool is_true_or_false(std::string_view word) {
   return lower == "true" || lower == "false";
 }
 
-// The value of --hub_token is a secret; that of --image-pull-secret is the name of one.
+// The value of --hub_token is a secret; that of --image-pull-secret is only a secret's name.
 bool is_secret(std::string_view option) {
   return looks_secret(option) && !option.ends_with("secret");
 }
@@ -39,7 +39,7 @@ OptionWords OptionReader::read() {
       continue;
     }
     ++at_;
-    // Everything behind it is `rest`, whatever it begins with.
+    // Everything after it belongs to `rest`, even words like options.
     if (word == "--") break;
     take(word);
     if (!read_.options.empty() && read_.options.back().option->traits.last) break;
@@ -78,7 +78,7 @@ bool OptionReader::take_verbose(std::string_view word) {
   return true;
 }
 
-// "-vn5": letters that take nothing, up to one that takes the rest of the word, or the next one.
+// "-vn5": letters without values, up to one whose value is the rest of the word, or the next word.
 bool OptionReader::take_letters(const std::string& word) {
   if (word.starts_with("--")) return false;
   for (std::size_t i = 1; i < word.size(); ++i) {
@@ -93,7 +93,7 @@ bool OptionReader::take_letters(const std::string& word) {
   return true;
 }
 
-// "-n4" of mpirun's users: a name with one dash, and a number behind it.
+// "-n4", as mpirun accepts it: a name with one dash, followed by a number.
 bool OptionReader::take_number(const std::string& word) {
   if (manner_.spelling != Spelling::kMpirun || word.starts_with("--")) return false;
   const std::size_t number = word.find_first_of("0123456789");
@@ -107,26 +107,26 @@ bool OptionReader::take_number(const std::string& word) {
   return true;
 }
 
-// getopt_long's rule where a manner has letters: a beginning will do if it fits one option alone.
+// Like getopt_long, if the manner has letters: an abbreviation must fit exactly one option.
 const Option* OptionReader::find(const std::string& spelled) const {
   const Option* found = find_option(table_, spelled, manner_.spelling);
   if (found != nullptr || !manner_.letters || !spelled.starts_with("--")) return found;
   for (const Option& option : table_) {
     for (const std::string_view name : option.names) {
       if (!name.starts_with(spelled)) continue;
-      if (found != nullptr) return nullptr;  // it may be either
+      if (found != nullptr) return nullptr;  // ambiguous
       found = &option;
     }
   }
   return found;
 }
 
-// word: the one that has the option's name, and perhaps its value.
+// word: has the option's name, and perhaps its value.
 void OptionReader::take_known(const Option& option, const std::string& spelled,
                               const char* attached, const std::string& word) {
   const std::size_t from = at_;
   std::string value = value_of(option, spelled, attached);
-  // Of what may be a secret the name alone.
+  // For a possible secret, only the name.
   const bool secret =
       option.takes != Takes::kNothing &&
       (option.takes == Takes::kVariable ? looks_secret(value.substr(0, value.find('=')))
@@ -149,7 +149,7 @@ std::string OptionReader::value_of(const Option& option, const std::string& spel
     case Takes::kPerhapsValue:
       if (attached != nullptr) return attached;
       if (at_ == words_.size() || words_[at_].starts_with('-')) return "true";
-      // An empty word is a variable that a script has not set.
+      // An empty word comes from a variable that a script has not set.
       if (words_[at_].empty()) return ++at_, "true";
       return is_true_or_false(words_[at_]) ? to_lower(words_[at_++]) : words_[at_++];
     case Takes::kValue:
@@ -167,7 +167,7 @@ std::string OptionReader::flag_value(const std::string& spelled, const char* att
                        parse_truth(words_[at_]);
   if (follows) return words_[at_++];
   if (attached == nullptr) return "";
-  if (manner_.true_or_false) return attached;  // whether it is one of them, the target says
+  if (manner_.true_or_false) return attached;  // the target checks whether it is one of them
   throw option_error(one_shell_word(fmt::format("{}={}", spelled, attached)), "takes no value",
                      spelled);
 }
@@ -180,7 +180,7 @@ const std::string& OptionReader::next_word(std::string_view spelled, std::string
   return words_[at_++];
 }
 
-// "--train_file --do_train" is a forgotten value, and not a file of that name.
+// In "--train_file --do_train" the value is missing; it is not a file of that name.
 const std::string& OptionReader::next_value(std::string_view spelled, std::string_view value_name) {
   const std::string word = at_ < words_.size() ? words_[at_] : "";
   if (word.starts_with("--") && find(word.substr(0, word.find('='))) != nullptr) {
@@ -216,8 +216,8 @@ std::string OptionReader::variable(std::string_view spelled, const std::string& 
 
 void OptionReader::refuse_unknown(std::string_view spelled) const {
   std::string hint = nearest_option(table_, spelled);
-  // "-fhosts": an option of one letter, and its value without the blank. Only if it cannot be a
-  // misspelt name; "-hosts" is near to this one as it is to its value.
+  // "-fhosts": a one-letter option and its value without the space. Only if it cannot be a misspelt
+  // name; "-hosts" is as near to this option as to that reading.
   const bool glued = spelled.size() > 2 && spelled[1] != '-' &&
                      (hint.empty() || bare_name(hint) == spelled.substr(2));
   const Option* option = glued ? find(std::string(spelled.substr(0, 2))) : nullptr;
@@ -225,7 +225,7 @@ void OptionReader::refuse_unknown(std::string_view spelled) const {
     hint += fmt::format("{}{} {}", hint.empty() ? "" : ", or ", spelled.substr(0, 2),
                         spelled.substr(2));
   }
-  // The manner's words for it name the program as well.
+  // The manner's words for it also name the program.
   const bool is_help = hint.empty() || bare_name(hint) == "help";
   throw option_error(one_shell_word(std::string(spelled)), "unknown option",
                      is_help ? std::string(manner_.help) : hint);
@@ -234,7 +234,7 @@ void OptionReader::refuse_unknown(std::string_view spelled) const {
 void OptionReader::refuse_repeated() const {
   std::map<const Option*, const GivenOption*> seen;
   for (const GivenOption& given : read_.options) {
-    // A flag that is given twice says nothing new.
+    // Repeating a flag changes nothing.
     const bool says_the_same = given.option->takes == Takes::kNothing;
     if (says_the_same || given.option->traits.repeatable) continue;
     const auto [first, is_new] = seen.emplace(given.option, &given);
@@ -270,7 +270,7 @@ std::string typed_form(const GivenOption& given) {
 std::vector<TypedOption> typed_options(std::span<const GivenOption> options) {
   std::vector<TypedOption> typed;
   for (const GivenOption& given : options) {
-    // Which of several is meant, its name does not say: these stand as their canonical name.
+    // The name does not say which of several is meant, so these keep their canonical name.
     const auto is_same = [&](const GivenOption& other) { return other.option == given.option; };
     const bool alone = std::count_if(options.begin(), options.end(), is_same) == 1;
     typed.push_back(

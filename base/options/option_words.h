@@ -1,6 +1,6 @@
 #pragma once
-// Reads the words of a command line by a table of options. It knows how options look, and neither
-// what a value means nor where it goes: option_table.h does. Pure.
+// Parses the words of a command line by a table of options. It knows the syntax of options;
+// option_table.h knows the meaning of a value and where it goes. Pure.
 
 #include <cstddef>
 #include <functional>
@@ -17,54 +17,54 @@ namespace dtl {
 struct GivenOption {
   const Option* option = nullptr;
   std::string value;         // empty for Takes::kNothing; "NAME=VALUE" for Takes::kVariable
-  std::string spelled = {};  // as typed, or the key of a file, for messages; empty: not typed
-  std::string place = {};    // "job.toml:3" for one of a file
-  std::string typed = {};    // the whole, for messages: "-np 3x", "--bind-to=foo"
+  std::string spelled = {};  // as typed, or the key of a file, for messages; empty: not given
+  std::string place = {};    // "job.toml:3" for one from a file
+  std::string typed = {};    // the whole option, for messages: "-np 3x", "--bind-to=foo"
 };
 
-// Where a message about it begins: "-np 3x", "job.toml:3: ranks = 0". Without `typed`, as it would
-// be typed.
+// The beginning of a message about it: "-np 3x", "job.toml:3: ranks = 0". Without `typed`, the
+// canonical form.
 std::string typed_form(const GivenOption& given);
 std::vector<TypedOption> typed_options(std::span<const GivenOption> options);
 
 struct OptionWords {
   std::vector<GivenOption> options;  // in order
   std::vector<std::string> rest;     // words that are not options
-  std::vector<std::string> notes;    // what was accepted and means nothing here, with the reason
+  std::vector<std::string> notes;    // accepted options without effect here, with the reason
 
-  std::vector<std::string> foreign = {};  // other launchers' options that were understood, as typed
-  std::vector<std::string> warnings = {};  // wishes that cannot be met, for everybody to see
+  std::vector<std::string> foreign = {};  // options of other launchers that were accepted, as typed
+  std::vector<std::string> warnings = {};  // requests that cannot be met, for all users to see
 
-  // `canonical` is the last name of the table's row.
+  // `canonical` is the last name in the option's row.
   bool has(std::string_view canonical) const;
 };
 
-// "--np=4", the one form that every spelling of an option is turned into.
+// "--np=4", the form that all spellings of an option are converted to.
 std::string canonical_form(const GivenOption& given);
 
 class OptionReader;
 
-// How a program takes its command line.
+// How a program reads its command line.
 struct Manner {
   std::string_view help;  // the command to try after a mistake, "dtlaunch --help"
   Spelling spelling = Spelling::kExact;
-  bool options_first = false;  // the first word that is not an option ends them
-  bool last_wins = false;      // of an option that is given twice; otherwise that is refused
+  bool options_first = false;  // the first word that is not an option ends the options
+  bool last_wins = false;      // of a repeated option; otherwise that is an error
   bool true_or_false =
-      false;             // "--do_train True" and "--do_train=no", as Hugging Face's parser has it
+      false;             // "--do_train True" and "--do_train=no", as Hugging Face's parser does it
   bool letters = false;  // getopt's: -b8 and -vh; --min for --minbytes
-  bool empty_values = false;  // are values, too
-  // For a word that begins with a dash and is not an option; without it that is an error.
-  // `attached` came after the word's '='; nullptr: there was none.
+  bool empty_values = false;  // an empty word is a value too
+  // Handles a word with a dash that is not an option; without a handler that is an error.
+  // `attached`: the text after '='; nullptr: none.
   std::function<void(OptionReader&, const std::string& spelled, const char* attached)> unknown = {};
 };
 
-// "-name value", "-name=value", "-n4" in mpirun's spelling; "--" ends the options. A value that is
-// itself an option with two dashes is refused as a forgotten one. Throws Error(kUsage).
+// "-name value", "-name=value", "-n4" in mpirun's spelling; "--" ends the options. If a value looks
+// like an option with two dashes, the value counts as missing. Throws Error(kUsage).
 OptionWords read_option_words(std::span<const Option> table,
                               const std::vector<std::string>& arguments, const Manner& manner);
 
-// What Manner::unknown may do.
+// The operations for Manner::unknown.
 class OptionReader {
  public:
   OptionReader(std::span<const Option> table, const std::vector<std::string>& words,
@@ -73,9 +73,9 @@ class OptionReader {
 
   OptionWords read();
 
-  // Takes `word` as if it stood here, and its value from the words that follow.
+  // Reads `word` as if it were here, with its value from the words that follow.
   void take(const std::string& word);
-  // Takes the next word. Throws Error(kUsage) when there is none.
+  // Consumes the next word. Throws Error(kUsage) if there is none.
   const std::string& next_word(std::string_view spelled, std::string_view value_name);
   bool is_option_next() const;
   [[noreturn]] void refuse_unknown(std::string_view spelled) const;

@@ -1,5 +1,5 @@
-// Names and layout. How a spelling counts decides whether a command line of mpirun works, so
-// is_same_name() is the one place for it.
+// Names and layout. The rules for spellings decide whether an mpirun command line works, so
+// is_same_name() is the only place for them.
 #include "base/options/options.h"
 
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kWidth = 80;  // of --help: a terminal that nobody has made wider
-constexpr std::size_t kGap = 2;     // at least, between an option and its explanation
+constexpr std::size_t kWidth = 80;  // of --help: the width of a default terminal
+constexpr std::size_t kGap = 2;     // the minimum between an option and its explanation
 
 std::string with_dashes_inside(std::string_view word) {
   std::string name(word);
@@ -31,12 +31,12 @@ bool is_same_name(std::string_view name, std::string_view spelled, Spelling spel
   return word.size() > 1 && with_dashes_inside(to_lower(word)) == bare;
 }
 
-// Lines of at most `width` bytes: of the pieces between `separator`s, as many as fit go on a line.
-// A piece that is longer has a line of its own.
+// Breaks text into lines of at most `width` bytes, at `separator`s. A longer piece gets a separate
+// line.
 std::string broken(std::string_view text, char separator, std::size_t width,
                    const std::string& line_end) {
   std::string all, line;
-  const bool is_shown = separator != ' ';  // a blank at the end of a line is not
+  const bool is_shown = separator != ' ';  // a space at the end of a line is invisible
   for (const std::string& piece : split(text, separator)) {
     if (line.empty()) {
       line = piece;
@@ -74,7 +74,7 @@ Follows follows_of(const Option& option) {
     case Takes::kNothing:
       return Follows::kNothing;
     case Takes::kValue:
-      // "--map-by A B": the column has a blank where two words follow.
+      // "--map-by A B": a space in the column means two words.
       return option.value.find(' ') == option.value.npos ? Follows::kValue : Follows::kTwoValues;
     case Takes::kWords:
       return Follows::kValue;
@@ -103,7 +103,7 @@ const Option* find_option(std::span<const Option> table, std::string_view spelle
   return nullptr;
 }
 
-// Compared without dashes, so that "-nmp" is near to "-np". The answer is the documented name.
+// Compares without dashes, so that "-nmp" is near "-np". Returns the documented name.
 std::string nearest_option(std::span<const Option> table, std::string_view spelled) {
   std::vector<std::string> bare, documented;
   for (const Option& option : table) {
@@ -123,7 +123,7 @@ std::string options_text(std::span<const Option> table, const HelpLayout& layout
   std::string text;
   std::string_view group;
   for (const Option& option : table) {
-    // Rows of a group follow each other in the table.
+    // The rows of a group are consecutive in the table.
     if (option.group != group) {
       group = option.group;
       text += fmt::format("\n{}{}\n", group, layout.heading);
@@ -142,7 +142,7 @@ CompletedOption completed(const Option& option) {
   known.follows = follows_of(option);
   if (known.follows == Follows::kNothing) return known;
   known.value = value_of_column(option.value.substr(0, option.value.find(' ')));
-  // Names of the environment's variables, whatever the column calls them.
+  // The value is a variable's name, whatever the column calls it.
   if (option.takes == Takes::kVariable) known.value.fill = Fill::kVariable;
   return known;
 }

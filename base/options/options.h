@@ -1,8 +1,8 @@
 #pragma once
 // The options of a program as one table. A row says everything about an option: --help, the parser,
-// files of options, completion and the nearest name to a mistyped one follow from it, so that none
-// of them can be forgotten or differ. base/options/option_table.h makes the rows and knows how a
-// value gets into the program's own struct. Pure.
+// files of options, completion and suggestions for mistyped names derive from it, so they cannot
+// differ. base/options/option_table.h makes the rows and stores values in the program's own struct.
+// Pure.
 
 #include <cstddef>
 #include <span>
@@ -18,7 +18,7 @@ enum class Takes {
   kNothing,
   kValue,
   kPerhapsValue,  // unless the next word is an option
-  kWords,         // one word and all that follow up to an option, which become "a,b"
+  kWords,         // one word and all that follow up to an option, joined as "a,b"
   kVariable,      // two words "K V", or one "K=V"
 };
 
@@ -30,24 +30,24 @@ enum class FileValue {
   kInteger,
   kRange,  // 4, or "2:4"
   kList,   // ["a", "b"] for "a,b"
-  kPath,   // seen from the folder that the file is in
+  kPath,   // relative to the file's folder
 };
 
-// What only some options have.
+// Traits that only some options have.
 struct OptionTraits {
   std::string_view key = {};             // in the job file: "pinning.bind_to"
   FileValue in_file = FileValue::kText;  // of the key
-  bool repeatable = false;               // each time counts
+  bool repeatable = false;               // each occurrence counts
   Scope scope = Scope::kJob;
-  bool last = false;    // what follows its value belongs to the program
-  bool offered = true;  // by completion
+  bool last = false;    // the words after its value belong to the program
+  bool offered = true;  // completion proposes it
 };
 
 struct Option {
   std::string_view group;               // heading in --help and in the man page
   std::vector<std::string_view> names;  // as documented, with dashes; the last one is canonical
-  std::string_view value;               // what --help calls the value, "FILE"
-  std::string_view help;                // one or more lines, '\n' between them
+  std::string_view value;               // the value's name in --help, "FILE"
+  std::string_view help;                // one or more lines, separated by '\n'
   Takes takes = Takes::kNothing;
   OptionTraits traits = {};
 };
@@ -55,28 +55,28 @@ struct Option {
 // The name without its dashes.
 std::string_view bare_name(std::string_view spelled);
 
-// Whose spellings count.
+// The accepted spellings.
 enum class Spelling {
-  kExact,   // as documented, but "-" for "_" within a word
+  kExact,   // as documented, except "-" for "_" within a word
   kMpirun,  // one dash or two, any case in words of more than one letter, and "-" for "_"
 };
 
-// The option that `spelled` names; nullptr when there is none.
+// The option that `spelled` names; nullptr if there is none.
 const Option* find_option(std::span<const Option> table, std::string_view spelled,
                           Spelling spelling = Spelling::kMpirun);
 
-// The documented spelling nearest to a mistyped one; empty when nothing is near.
+// The documented spelling nearest to a mistyped one; empty if none is near.
 std::string nearest_option(std::span<const Option> table, std::string_view spelled);
 
 struct HelpLayout {
-  std::size_t column = 24;        // where the explanations start
-  std::string_view heading = "";  // behind each group's name; groups without a name have no heading
+  std::size_t column = 24;        // column where explanations start
+  std::string_view heading = "";  // after each group's name; groups without a name have no heading
 };
 
 // The lines of --help for a table, at most 80 columns wide.
 std::string options_text(std::span<const Option> table, const HelpLayout& layout = {});
 
-// For completion: what the row says, with the words and fills of value_of_column().
+// For completion: the row, with the words and fills of value_of_column().
 CompletedOption completed(const Option& option);
 std::vector<CompletedOption> completed(std::span<const Option> table);
 

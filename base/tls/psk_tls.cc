@@ -1,4 +1,4 @@
-// One setup for all users, so that a protection which one of them needs holds for the others, too.
+// One setup for all users, so that a protection needed by one also applies to the others.
 #include "base/tls/psk_tls.h"
 
 #include <openssl/bio.h>
@@ -13,7 +13,7 @@
 
 namespace dtl {
 
-// A BIO that moves bytes by a carrier: OpenSSL's own for sockets would raise SIGPIPE.
+// A BIO that moves bytes through a carrier: OpenSSL's socket BIO would raise SIGPIPE.
 struct PskTlsCalls {
   static TlsCarrier& carrier_of(BIO* bio) { return *static_cast<TlsCarrier*>(BIO_get_data(bio)); }
 
@@ -32,7 +32,7 @@ struct PskTlsCalls {
     return std::max(count, -1);
   }
 
-  // libssl asks for a flush and for the end; what else it asks means nothing here.
+  // libssl requests a flush and the end of the stream; other requests do not apply.
   static long control(BIO* bio, int command, long, void*) {
     if (command == BIO_CTRL_EOF) return carrier_of(bio).has_ended ? 1 : 0;
     return command == BIO_CTRL_FLUSH ? 1 : 0;
@@ -42,7 +42,7 @@ struct PskTlsCalls {
     return *static_cast<const PskTls*>(SSL_get_app_data(ssl));
   }
 
-  // What TLS calls a session: the key, and the cipher whose hash it goes with.
+  // A TLS session here is the key and the cipher whose hash it uses.
   static int make_session(SSL* ssl, SSL_SESSION** session) {
     static constexpr std::array<unsigned char, 2> kSuite{0x13, 0x01};  // TLS_AES_128_GCM_SHA256
     const auto& key = tls_of(ssl).key_;
@@ -87,7 +87,7 @@ BIO_METHOD* make_carriage() {
   return method;
 }
 
-// Says all that an openssl.cnf of the host could say otherwise.
+// Sets everything that an openssl.cnf of the host could change.
 SSL_CTX* make_context() {
   SSL_CTX* context = SSL_CTX_new(TLS_method());
   if (context == nullptr || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
@@ -102,14 +102,14 @@ SSL_CTX* make_context() {
   SSL_CTX_clear_options(context, SSL_OP_ALLOW_NO_DHE_KEX | SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION |
                                    SSL_OP_IGNORE_UNEXPECTED_EOF);
-  // The cache would keep keys in memory beyond their connections. There is nothing to resume.
+  // The cache would keep keys in memory longer than their connections, and nothing is resumed.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  // The callers come again with the same bytes, but perhaps from another place in memory.
+  // Callers retry with the same bytes, but perhaps at another address.
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   return context;
 }
 
-// Reading which algorithms there are costs more than a handshake, so it is made once.
+// Listing the available algorithms costs more than a handshake, so the context is created once.
 SSL_CTX* context() {
   static SSL_CTX* const made = make_context();
   return made;
@@ -117,8 +117,8 @@ SSL_CTX* context() {
 
 }  // namespace
 
-// Nothing is tidied up at the end, and a client that has no other use for OpenSSL is spared the
-// lists of all its algorithms: each takes longer than the handshake.
+// Skips OpenSSL's cleanup at exit and, for a client without other use of OpenSSL, its lists of all
+// algorithms: each takes longer than the handshake.
 void PskTls::prepare_program(End end) {
   std::uint64_t options = OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT;
   if (end == End::kClient) {
@@ -141,19 +141,19 @@ PskTls::PskTls(End end, std::string_view identity, Key key, TlsCarrier& carrier,
     result_of(-1);
     return;
   }
-  // SSL_set_bio() gives the BIO to the SSL: ssl owns it from here on.
+  // SSL_set_bio() passes the BIO to ssl, which owns it from here on.
   BIO_set_data(bio, &carrier);
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl.get(), bio, bio);
   SSL_set_app_data(ssl.get(), this);
-  // Fewer reads of the carrier where records are small.
+  // Fewer reads of the carrier for small records.
   if (read_ahead > 0) {
     SSL_set_read_ahead(ssl.get(), 1);
     SSL_set_default_read_buffer_len(ssl.get(), read_ahead);
   }
   if (end == End::kClient) {
     SSL_set_psk_use_session_callback(ssl.get(), PskTlsCalls::offer_key);
-    // Nor does a certificate let anybody in: none is trusted. A server has none and asks for none.
+    // No certificate is trusted, so none lets anybody in. A server has none and requests none.
     SSL_set_verify(ssl.get(), SSL_VERIFY_PEER, nullptr);
     SSL_set_connect_state(ssl.get());
   } else {
@@ -179,7 +179,7 @@ PskTls::Result PskTls::result_of(int answer) {
   const auto code = ERR_peek_last_error();
   const char* reason = ERR_reason_error_string(code);
   reason_ = reason == nullptr ? "libssl gives no reason" : reason;
-  // libssl numbers alerts of the other end from there on.
+  // libssl numbers the other end's alerts from there on.
   is_alert_ = ERR_GET_REASON(code) >= SSL_AD_REASON_OFFSET;
   ERR_clear_error();
   return kind == SSL_ERROR_ZERO_RETURN ? Result::kClosed : Result::kFailed;
@@ -190,7 +190,7 @@ PskTls::Result PskTls::shake_hands() {
   const Result result = result_of(SSL_do_handshake(ssl_.get()));
   if (result != Result::kDone) return result;
   OPENSSL_cleanse(key_.data(), key_.size());
-  // Only the key makes a session that is resumed; anything else proves nothing.
+  // Only the key gives a resumed session; nothing else counts as proof.
   if (SSL_session_reused(ssl_.get()) == 1) return Result::kDone;
   reason_ = "the key was not used";
   return Result::kFailed;
