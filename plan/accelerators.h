@@ -1,7 +1,7 @@
 #pragma once
-// Decides whether the ranks of a job can use nothing but CPUs. The plan then sets
-// ACCELERATE_USE_CPU: without it accelerate has each rank train a copy of its own, and the job
-// still ends with status 0. Pure.
+// Decides whether the ranks of a job can only use CPUs. The plan then sets ACCELERATE_USE_CPU:
+// without it each rank trains a separate model under accelerate, and the job still exits with
+// status 0. Pure.
 
 #include <string>
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace dtl {
 
-// devices: those of all nodes of the job, as in NodeFacts. One usable device on any node is enough
-// for false. CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES may hide devices. Also false if the
-// command or a variable asks for DeepSpeed, which accelerate would switch off on CPUs.
+// devices: those of all nodes of the job, as in NodeFacts. False if any node has a usable device;
+// CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES may hide devices. Also false if the command or a
+// variable requests DeepSpeed, which accelerate would switch off on CPUs.
 bool computes_on_cpu(const std::vector<std::string>& devices,
                      const std::vector<std::string>& command, const Variables& inherited,
                      const Variables& set);

@@ -1,5 +1,5 @@
-// Each dialect's own names for numbers that RankIdentity has. A variable belongs here only if
-// programs read it: each one more may mislead another library.
+// Each dialect's names for the numbers in RankIdentity. A variable belongs here only if programs
+// read it: each additional one may mislead another library.
 #include "plan/dialect_variables.h"
 
 #include <fmt/format.h>
@@ -48,17 +48,17 @@ Variables dialect_variables(Dialect dialect, const RankIdentity& id) {
   const std::string local = std::to_string(id.local_rank), size = std::to_string(id.local_size);
   switch (dialect) {
     case Dialect::kOpenMpi:
-      // Enough for programs that ask the environment for their place. MPI itself would need PMIx.
+      // Enough for programs that read their rank from the environment. MPI itself would need PMIx.
       return {{"OMPI_COMM_WORLD_RANK", rank},
               {"OMPI_COMM_WORLD_SIZE", world},
               {"OMPI_COMM_WORLD_LOCAL_RANK", local},
               {"OMPI_COMM_WORLD_LOCAL_SIZE", size},
-              {"OMPI_COMM_WORLD_NODE_RANK", local},  // among all jobs of the node: there is one
+              {"OMPI_COMM_WORLD_NODE_RANK", local},  // among all jobs of the node, of which there is one
               {"OMPI_UNIVERSE_SIZE", world},
               {"OMPI_APP_CTX_NUM_PROCS", std::to_string(id.program_size)}};
     case Dialect::kTorchrun:
-      // RUN_ID is what makes torch believe that torchrun started it. The agent's store is not there
-      // to be used: rank 0 opens the one at MASTER_PORT itself.
+      // With RUN_ID torch believes that torchrun started it. There is no agent's store: rank 0
+      // opens the one at MASTER_PORT itself.
       return {{"TORCHELASTIC_RUN_ID", id.job_id},
               {"TORCHELASTIC_RESTART_COUNT", std::to_string(id.restarts)},
               {"TORCHELASTIC_MAX_RESTARTS", std::to_string(id.max_restarts)},
@@ -71,14 +71,13 @@ Variables dialect_variables(Dialect dialect, const RankIdentity& id) {
                              {"HOROVOD_CROSS_RANK", std::to_string(id.cross_rank)},
                              {"HOROVOD_CROSS_SIZE", std::to_string(id.cross_size)},
                              {"HOROVOD_HOSTNAME", id.host_name}};
-      // The user may have left the network to the plan, which then names no interface: Horovod
-      // chooses.
+      // If the user left the network to the plan, it names no interface and Horovod chooses.
       if (!id.interface.empty()) variables.emplace_back("HOROVOD_GLOO_IFACE", id.interface);
       return variables;
     }
     case Dialect::kDeepSpeed:
-      // As DeepSpeed's launcher has it: the node among all nodes. Horovod's numbers of the same
-      // name count only nodes that have this local rank.
+      // As in DeepSpeed's launcher: the node among all nodes. Horovod's numbers of the same name
+      // only count nodes that have this local rank.
       return {{"CROSS_RANK", std::to_string(id.node_rank)},
               {"CROSS_SIZE", std::to_string(id.nodes)},
               {"LOCAL_SIZE", size}};

@@ -1,6 +1,6 @@
-// Layers, the later over the earlier: what was exported, what is computed (less what may be
-// exported), who the rank is, what -genv and -env set. Only the last one can contradict, and is
-// refused where it contradicts who the rank is.
+// Layers; later ones override earlier ones: exported variables, computed ones (unless they may be
+// exported), the rank's identity, -genv and -env. If the last layer contradicts the identity, that
+// is an error.
 #include "plan/environment.h"
 
 #include <fmt/format.h>
@@ -19,27 +19,26 @@
 namespace dtl {
 namespace {
 
-// What belongs to the login host, to the shell there or to another launcher, and would be wrong or
-// misleading in a rank. A name that ends in '*' stands for all names with that beginning.
+// Variables that belong to the login host, to its shell or to another launcher, and would be wrong
+// or misleading in a rank. A name ending in '*' matches all names with that prefix.
 constexpr std::string_view kLeftBehind[] = {
-    // the session on the login host: its screen, agents and buses are not there on a node
+    // the session on the login host: nodes do not have its screen, agents and buses
     "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_*", "SSH_*", "OPENSSH_*", "DBUS_*", "GPG_*",
     "SUDO_*", "SESSION_MANAGER", "DESKTOP_SESSION", "GNOME_*", "KDE_*", "MAIL", "HOSTNAME", "HOST",
-    // its terminal and its shell: a rank writes into pipes and is started without a shell
+    // its terminal and shell: a rank writes into pipes and starts without a shell
     "TERM", "TERM_*", "TERMCAP", "TERMINFO*", "COLORTERM", "COLORFGBG", "COLUMNS", "LINES",
     "WINDOWID", "VTE_*", "TMUX*", "STY", "WINDOW", "LS_COLORS", "LESSOPEN", "LESSCLOSE", "PWD",
     "OLDPWD", "SHLVL", "_", "PS1", "PS2", "PROMPT_COMMAND", "HIST*",
     // the service manager: these name this process, its sockets and its watchdog
     "NOTIFY_SOCKET", "WATCHDOG_*", "LISTEN_*", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_*",
     "MANAGERPID", "CREDENTIALS_DIRECTORY",
-    // what tells this launcher of its place in a scheduler's job; ranks must not see the token
+    // this launcher's place in a scheduler's job; ranks must not see the token
     "DTL_SCHEDULER", "DTL_NNODES", "DTL_NODE_RANK", "DTL_RDZV", "DTL_RESTART", "DTL_JOB_ID",
     "DTL_TOKEN", "DTL_TOKEN_FILE",
-    // other launchers: a library that finds these takes the rank for one of theirs
+    // other launchers: a library that finds these assumes that one of them started the rank
     "PMI_*", "PMI2_*", "PMIX_*", "HYDI_*", "HYDRA_*", "I_MPI_HYDRA_*", "OMPI_*", "PRTE_*",
     "MV2_COMM_WORLD_*", "MPI_LOCAL*", "TORCHELASTIC_*", "PET_*",
-    // what this launcher sets for each rank itself: values from a job around this one would be
-    // wrong
+    // variables that this launcher sets for each rank: values from an outer job would be wrong
     "DTLAUNCH_*", "DTRING_SECRET_*", "DTRING_ADDRESS", "DTRING_COMM_CPUS", "I_MPI_PIN_INFO",
     "ROLE_*", "CCL_LOCAL_*", "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_*", "HOROVOD_CROSS_*",
     "HOROVOD_HOSTNAME", "CROSS_RANK", "CROSS_SIZE", "LOCAL_SIZE"};
@@ -52,7 +51,7 @@ bool is_one_of(std::string_view name, std::span<const std::string_view> patterns
   });
 }
 
-// A library that believes the variables of a scheduler's task takes the rank for another one.
+// A library that reads a scheduler task's variables would mistake the rank for another one.
 bool is_left_behind(std::string_view name) {
   const auto all = schedulers();
   return is_one_of(name, kLeftBehind) ||
@@ -63,21 +62,21 @@ bool is_left_behind(std::string_view name) {
 
 using Map = std::map<std::string, std::string>;
 
-// Who a rank is. These must agree with each other, so the user cannot change one of them.
+// The rank's identity. These must agree, so the user cannot change any of them.
 Map identity_variables(const RankIdentity& id) {
   const std::string rank = std::to_string(id.rank), world = std::to_string(id.world_size);
   const std::string local = std::to_string(id.local_rank), size = std::to_string(id.local_size);
   return {
-      // torch.distributed's env://, as torchrun names them
+      // for torch.distributed's env://, named as by torchrun
       {"RANK", rank},
       {"WORLD_SIZE", world},
       {"LOCAL_RANK", local},
       {"LOCAL_WORLD_SIZE", size},
       {"GROUP_RANK", std::to_string(id.node_rank)},
       {"GROUP_WORLD_SIZE", std::to_string(id.nodes)},
-      {"ROLE_RANK", rank},  // one role for all
+      {"ROLE_RANK", rank},  // all ranks have one role
       {"ROLE_WORLD_SIZE", world},
-      // Hydra's names; PMI_FD and PMI_PORT stay unset, since nobody here speaks PMI
+      // Hydra's names; PMI_FD and PMI_PORT stay unset, since nothing here speaks PMI
       {"PMI_RANK", rank},
       {"PMI_SIZE", world},
       {"MPI_LOCALRANKID", local},
@@ -87,13 +86,13 @@ Map identity_variables(const RankIdentity& id) {
       {"CCL_LOCAL_SIZE", size},
       {"DTLAUNCH_JOB", id.job_id},
       {"DTLAUNCH_HOST", id.host_name},
-      // In seconds: a rank can judge by it whether a checkpoint still fits in.
+      // In seconds: a rank can decide from it whether there is time for a checkpoint.
       {"DTLAUNCH_GRACE", fmt::format("{:g}", static_cast<double>(id.grace.count()) / 1000)},
       {"DTRING_SECRET_FD", std::to_string(kSecretFd)},
   };
 }
 
-// "x0,1,2": the form in which oneCCL's CCL_WORKER_AFFINITY=auto reads the cores of its rank.
+// "x0,1,2": the form in which oneCCL's CCL_WORKER_AFFINITY=auto reads its rank's cores.
 std::string pin_info(const std::vector<int>& cpus) {
   return fmt::format("x{}", fmt::join(cpus.begin(), cpus.end(), ","));
 }
@@ -105,7 +104,7 @@ constexpr std::string_view kInterfaceNames[] = {"GLOO_SOCKET_IFNAME", "TP_SOCKET
                                                 "FI_TCP_IFACE"};
 constexpr std::string_view kThreadNumbers[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS",
                                                "OPENBLAS_NUM_THREADS"};
-// What holds for one job, or one rank, alone.
+// Variables that are specific to one job or one rank.
 constexpr std::string_view kOfThisJob[] = {"MASTER_ADDR", "MASTER_PORT", "I_MPI_PIN_INFO",
                                            "DTRING_COMM_CPUS", "DTRING_ADDRESS"};
 
@@ -114,33 +113,34 @@ bool is_one_of(const std::string_view (&names)[N], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-// Whether what was exported under this name is left as it is.
+// Whether the user's exported value is kept.
 bool may_be_exported(const RankIdentity& id, std::string_view name) {
   if (is_one_of(kThreadNumbers, name)) return !id.threads_asked;
   if (is_one_of(kInterfaceNames, name)) return !id.interface_asked;
   return !is_one_of(kOfThisJob, name);
 }
 
-// What is computed where nobody says otherwise.
+// Values for variables that the user has not set.
 Map default_variables(const RankIdentity& id) {
   const std::string threads = std::to_string(id.threads);
   Map variables = {
       {"MASTER_ADDR", id.master_address},
       {"MASTER_PORT", std::to_string(id.master_port)},
       {"ROLE_NAME", "default"},
-      {"PYTHONUNBUFFERED", "1"},  // into a pipe Python would write late, and lose what it held back
-      // oneCCL: find the local rank in Hydra's variables, speak libfabric rather than MPI
+      {"PYTHONUNBUFFERED", "1"},  // into a pipe, Python writes late and may lose buffered output
+      // oneCCL: takes the local rank from Hydra's variables, and uses libfabric instead of MPI
       {"CCL_PROCESS_LAUNCHER", "hydra"},
       {"CCL_ATL_TRANSPORT", "ofi"},
   };
   for (const std::string_view name : kThreadNumbers) variables[std::string(name)] = threads;
-  // Without it, accelerate trains a separate copy of the model on each rank.
+  // Without it, each rank trains a separate model under accelerate.
   if (id.on_cpu) variables["ACCELERATE_USE_CPU"] = "true";
   if (!id.cpus.empty()) variables["I_MPI_PIN_INFO"] = pin_info(id.cpus);
   if (!id.comm_cpus.empty()) {
     variables["DTRING_COMM_CPUS"] = fmt::format("{}", fmt::join(id.comm_cpus, ","));
   }
-  if (id.comm.of_each > 0) {  // oneCCL wants exactly COUNT of each local rank, the same list in all
+  if (id.comm.of_each > 0) {  // oneCCL needs COUNT CPUs of each local rank, in the same list on all
+                              // ranks
     variables["CCL_WORKER_COUNT"] = std::to_string(id.comm.of_each);
     variables["CCL_WORKER_AFFINITY"] = fmt::format("{}", fmt::join(id.comm.cpus, ","));
   }
@@ -150,7 +150,7 @@ Map default_variables(const RankIdentity& id) {
   return variables;
 }
 
-// A rank of dtlaunch that starts dtlaunch: what was computed for it is not what a user exported.
+// Whether an outer job's dtlaunch computed it: then the user did not export it.
 bool is_computed_by_another(const Variables& environment, std::string_view name) {
   const bool in_a_job = std::any_of(environment.begin(), environment.end(),
                                     [](const auto& each) { return each.first == "DTLAUNCH_JOB"; });
@@ -159,7 +159,7 @@ bool is_computed_by_another(const Variables& environment, std::string_view name)
          is_one_of(kOfThisJob, name) || name.starts_with("CCL_");
 }
 
-// PyTorchJob's word for where pods meet, which a user has not exported.
+// PyTorchJob's address where pods meet, which no user exported.
 bool is_of_a_pod(const Variables& environment, const std::string& name, const std::string& value) {
   if (name != "MASTER_ADDR" && name != "MASTER_PORT") return false;
   const std::string theirs = "PET_" + name;
@@ -172,7 +172,7 @@ std::optional<int> omp_threads(const Variables& variables) {
   std::optional<int> threads;
   for (const auto& [name, value] : variables) {
     if (name != "OMP_NUM_THREADS") continue;
-    // "4,2" has one number per level of nesting; the first is the one that counts here.
+    // "4,2" has one number per level of nesting; only the first counts here.
     const auto number = parse_integer(value.substr(0, value.find(',')), 1, 65535);
     if (number) threads = static_cast<int>(*number);
   }
@@ -180,7 +180,7 @@ std::optional<int> omp_threads(const Variables& variables) {
 }
 
 void put(Map& variables, const std::string& name, const std::string& value) {
-  // No program could read such a name back.
+  // No program could read such a name.
   if (name.empty() || name.find('=') != std::string::npos) return;
   variables[name] = value;
 }
@@ -203,10 +203,10 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
   RankEnvironment environment;
   Map fixed = identity_variables(identity);
   if (identity.first_size > 0) {
-    // dttrain keeps the batch of the job's begin by this, whatever the number of ranks is now.
+    // dttrain keeps the batch size of the job's start with this, however many ranks there are now.
     fixed["DTLAUNCH_FIRST_WORLD_SIZE"] = std::to_string(identity.first_size);
   }
-  // Lightning, for one, compares its own settings with WORLD_SIZE only if torchrun seems to be
+  // Lightning, for example, checks its settings against WORLD_SIZE only if torchrun seems to be
   // there.
   std::vector<Dialect> dialects = {Dialect::kTorchrun};
   dialects.insert(dialects.end(), compat.begin(), compat.end());
@@ -214,21 +214,21 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
     for (auto& [name, value] : dialect_variables(dialect, identity)) fixed[name] = value;
   }
   Map variables;
-  // A later step wins: inherited variables, defaults, what dtlaunch computes, what the user sets.
+  // Later steps win: inherited variables, defaults, the values of dtlaunch, the user's settings.
   for (const auto& [name, value] : inherited) put(variables, name, value);
   for (const auto& [name, value] : default_variables(identity)) {
-    // try_emplace() keeps what was exported; whether that may stay is decided below.
+    // try_emplace() keeps an exported value; the code below decides whether it may stay.
     const auto [at, is_new] = variables.try_emplace(name, value);
     const bool exported = !is_new && may_be_exported(identity, name);
     environment.origins[name] = exported ? Origin::kExported : Origin::kComputed;
-    // Told to the user only where the value would have been another.
+    // Reported only if the value would have differed.
     if (is_new || exported) continue;
     if (at->second != value) environment.unused.push_back(name);
     at->second = value;
   }
   for (const auto& [name, value] : fixed) variables[name] = value;
   for (const auto& [name, value] : set) {
-    // The same value again contradicts nothing.
+    // An equal value contradicts nothing.
     const auto own = fixed.find(name);
     if (own != fixed.end() && own->second != value) {
       throw option_error(
@@ -242,7 +242,7 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
       std::erase(environment.unused, name);
     }
   }
-  // The map sorts the lines by name; preload.cc searches them by that.
+  // The map sorts the lines by name; preload.cc relies on that.
   for (const auto& [name, value] : variables) environment.lines.push_back(name + "=" + value);
   return environment;
 }

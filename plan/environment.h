@@ -1,7 +1,7 @@
 #pragma once
-// The environment of a rank: its place in the job in the words of every framework. All of these are
-// made in one place, so that they agree. job_plan.cc asks once for each rank; preload.cc changes
-// LD_PRELOAD afterwards. The environment of this process is not read here. Pure.
+// The environment of a rank: its place in the job under the names of every framework. One place
+// computes all of them, so that they agree. job_plan.cc calls it for each rank; preload.cc changes
+// LD_PRELOAD afterwards. Does not read the environment of this process. Pure.
 
 #include <chrono>
 #include <map>
@@ -14,12 +14,12 @@
 
 namespace dtl {
 
-// The part of the launcher's own environment that goes to the ranks: everything but what belongs to
+// The part of the launcher's environment that is sent to the ranks: everything except variables of
 // the login host (DISPLAY, SSH_*, XDG_*, terminal variables, scheduler steps, other launchers'
 // PMI_*/HYDI_*...).
 Variables forwardable(const Variables& launcher_environment);
 
-// The CPUs that the ranks of a node keep for communication: as many of each, in order of rank.
+// The CPUs that a node's ranks keep for communication: the same number each, in order of rank.
 struct CommCpus {
   int of_each = 0;
   std::vector<int> cpus;
@@ -32,46 +32,46 @@ struct RankIdentity {
   int local_rank = 0, local_size = 0;
   int node_rank = 0, nodes = 0;
   int cross_rank = 0, cross_size = 1;  // among the ranks with the same local rank
-  int program_size = 1;                // ranks that run the same program
+  int program_size = 1;                // ranks of the same program
   int threads = 1;
-  bool threads_asked = false;            // by the job file: exported numbers do not count then
-  bool interface_asked = false;          // by --iface: the same for exported names
-  bool on_cpu = false;                   // as computes_on_cpu() says
-  std::chrono::milliseconds grace = {};  // from SIGTERM to SIGKILL, at least
-  int restarts = 0, max_restarts = 0;    // how often the ranks were started again, and may be
-  int first_size = 0;                    // ranks at the job's begin; 0: their number never changes
+  bool threads_asked = false;            // in the job file: exported numbers then do not count
+  bool interface_asked = false;          // with --iface: the same for exported names
+  bool on_cpu = false;                   // result of computes_on_cpu()
+  std::chrono::milliseconds grace = {};  // the minimum from SIGTERM to SIGKILL
+  int restarts = 0, max_restarts = 0;    // restarts of the ranks so far, and at most
+  int first_size = 0;                    // ranks at the job's start; 0: never changes
   std::vector<int> cpus;                 // of the domain, for I_MPI_PIN_INFO
   std::vector<int> comm_cpus;            // this rank's own, for DTRING_COMM_CPUS
   CommCpus comm;                         // of all ranks of its node, for CCL_WORKER_*
 };
 
-// Where the value of a variable comes from, if it is one that dtlaunch computes by default.
+// The source of a variable's value, if dtlaunch computes it by default.
 enum class Origin { kComputed, kExported, kSet };
 
 struct RankEnvironment {
   std::vector<std::string> lines;         // "NAME=value", sorted by name
-  std::map<std::string, Origin> origins;  // of the variables that may be computed
-  std::vector<std::string> unused;        // exported, but computed anyway: see why_unused()
+  std::map<std::string, Origin> origins;  // of variables that may be computed
+  std::vector<std::string> unused;        // exported, but overridden: see why_unused()
 };
 
-// What is exported wins over what is computed, except for what belongs to this job alone (who a
-// rank is, where ranks meet); `set` (-genv, -env) wins over both. Sets MASTER_ADDR MASTER_PORT RANK
-// WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE ROLE_NAME ROLE_RANK
+// Exported values win over computed ones, except for values specific to this job (the rank's
+// identity, where ranks meet); `set` (-genv, -env) wins over both. Sets MASTER_ADDR MASTER_PORT
+// RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE ROLE_NAME ROLE_RANK
 // ROLE_WORLD_SIZE OMP_NUM_THREADS PMI_RANK PMI_SIZE MKL_NUM_THREADS OPENBLAS_NUM_THREADS
 // PYTHONUNBUFFERED ACCELERATE_USE_CPU I_MPI_PIN_INFO MPI_LOCALRANKID MPI_LOCALNRANKS CCL_*
 // GLOO/TP/NCCL_SOCKET_IFNAME, DTRING_ADDRESS, DTLAUNCH_JOB, DTLAUNCH_HOST, DTLAUNCH_GRACE,
-// DTRING_SECRET_FD; torchrun's TORCHELASTIC_*, and those of the dialects of --compat. A value of
-// `set` that contradicts who the rank is, or TORCHELASTIC_*, is an Error(kUsage).
+// DTRING_SECRET_FD; torchrun's TORCHELASTIC_*, and those of the dialects of --compat. If `set`
+// contradicts the rank's identity or TORCHELASTIC_*, throws Error(kUsage).
 RankEnvironment rank_environment(const RankIdentity& identity, const Variables& inherited,
                                  const Variables& set, const std::vector<Dialect>& compat = {});
 
-// OMP_NUM_THREADS of -genv, else [pinning] threads, else OMP_NUM_THREADS as exported; the other
-// thread variables follow it.
-// Empty: nobody asks, and the rank's cores decide. Numbers that cannot be read count as absent.
+// OMP_NUM_THREADS of -genv, else [pinning] threads, else the exported OMP_NUM_THREADS; the other
+// thread variables follow it. Empty: not set, so the rank's cores decide. Invalid numbers count as
+// not set.
 std::optional<int> threads_asked_for(std::optional<int> of_job_file, const Variables& set,
                                      const Variables& inherited);
 
-// Why an exported variable is not used, and what is done instead; for a warning.
+// Why an exported variable is not used, and the value used instead; for a warning.
 std::string why_unused(std::string_view name);
 
 // "exported"

@@ -1,4 +1,4 @@
-// The kernel refuses execve(2) with E2BIG, a node at a time; here the job is refused as a whole.
+// execve(2) would fail with E2BIG node by node; this rejects the whole job instead.
 #include "plan/job_limits.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace dtl {
 void check_sizes(const RankPlan& rank) {
   const auto bytes = [](const std::vector<std::string>& strings) {
     std::size_t total = 0;
-    // + 1: the NUL that the kernel counts, too.
+    // + 1: the kernel also counts the NUL.
     for (const std::string& text : strings) total += text.size() + 1;
     return total;
   };
@@ -48,7 +48,7 @@ void check_descriptors(const std::string& name, const Host* host, std::size_t ra
                        std::uint32_t most) {
   const std::size_t needed = kAgentDescriptors + kRankDescriptors * ranks;
   if (most == 0 || needed <= most) return;
-  // The hint shows the hard limit: the agent raises its soft limit to that by itself.
+  // Shows the hard limit: the agent raises its soft limit to that.
   const std::string look = limit_command(EMFILE);
   throw Error(Exit::kOs, fmt::format("{}: cannot start {}", name, plural(ranks, "rank")),
               fmt::format("its agent needs {} descriptors, and may have {}", needed, most),

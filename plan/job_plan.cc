@@ -1,4 +1,4 @@
-// Goes node by node. Warnings are collected by their text, so that many nodes make one line.
+// Proceeds node by node. Groups equal warnings of many nodes into one line.
 #include "plan/job_plan.h"
 
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ NodeHardware hardware_of(const NodeTopology& topology) {
   return hardware;
 }
 
-// "node1: CPUs 0-3 for rank 0, 4-7 for rank 1", as Open MPI's --report-bindings tells.
+// "node1: CPUs 0-3 for rank 0, 4-7 for rank 1", as in Open MPI's --report-bindings.
 std::string pins_note(const NodePlan& node) {
   std::vector<std::string> pins;
   for (const RankPlan& rank : node.ranks) {
@@ -56,7 +56,7 @@ std::string pins_note(const NodePlan& node) {
   return fmt::format("{}: CPUs {}", node.host_name, join(pins, "; "));
 }
 
-// The places of each host, hosts in order of their first rank.
+// The places on each host, hosts in order of their first rank.
 std::vector<std::vector<std::size_t>> group_by_host(const std::vector<RankPlace>& places) {
   std::vector<std::vector<std::size_t>> groups;
   std::map<int, std::size_t> group_of;
@@ -186,7 +186,7 @@ class PlanMaker {
     return settings;
   }
 
-  // Cores for communication if oneCCL's own variables say how many; 0 if they say which.
+  // Cores for communication if oneCCL's variables give a number; 0 if they name the cores.
   std::optional<int> worker_cores(const Program& program) const {
     if (!said(program, "CCL_WORKER_AFFINITY").empty()) return 0;
     const auto count = parse_integer(said(program, "CCL_WORKER_COUNT"), 0, kMaxCommCores);
@@ -198,7 +198,7 @@ class PlanMaker {
     return program.inherited ? *program.inherited : request_.environment.inherited;
   }
 
-  // What the program's ranks have in this variable before any is computed; "": nothing.
+  // The variable's value in the program's ranks before any is computed; "": not set.
   std::string said(const Program& program, std::string_view name) const {
     std::string value;
     const Variables set = set_for(program);
@@ -210,7 +210,7 @@ class PlanMaker {
     return value;
   }
 
-  // oneCCL wants the same number from each rank: CCL_WORKER_COUNT, else the least that one has.
+  // oneCCL needs the same number from each rank: CCL_WORKER_COUNT, else the smallest of any rank.
   CommCpus comm_cpus(int node) const {
     const Program& first = request_.programs[0];
     if (!said(first, "CCL_WORKER_AFFINITY").empty()) return {};
@@ -253,7 +253,7 @@ class PlanMaker {
         threads_asked_for(request_.pinning.threads, set, inherited).value_or(domain.threads);
     RankIdentity identity;
     identity.job_id = plan_.job_id;
-    // Tasks of one host have names of their own here.
+    // Here each task of one host has a separate name.
     identity.host_name = request_.hosts_are_tasks
                              ? facts_[static_cast<std::size_t>(place.host)].hostname
                              : node.host_name;
@@ -292,7 +292,7 @@ class PlanMaker {
     return rank;
   }
 
-  // Horovod's cross rank and size: the node's place among the nodes that have this local rank.
+  // Horovod's cross rank and size: the index of the node among those with this local rank.
   std::pair<int, int> among_nodes(const RankPlace& place) const {
     int before = 0, all = 0;
     for (std::size_t node = 0; node < node_sizes_.size(); ++node) {
@@ -309,7 +309,7 @@ class PlanMaker {
     return set;
   }
 
-  // oneCCL's workers are threads, too, and crowd the cores like those of the ranks.
+  // oneCCL's workers are threads too, and compete for cores as the ranks' threads do.
   void note_crowding(const NodePlan& node, const NodeTopology& topology) {
     int threads = 0;
     CpuSet pinned, comm;
@@ -329,7 +329,7 @@ class PlanMaker {
     if (threads > cores) crowded_[{threads, cores}].push_back(node.host_name);
   }
 
-  // One line for all nodes that are crowded alike, as most are.
+  // One line for all nodes with the same numbers, usually most of them.
   void warn_of_crowding() {
     for (const auto& [load, names] : crowded_) {
       const auto [threads, cores] = load;
@@ -358,7 +358,7 @@ class PlanMaker {
   }
 
   void warn_of_idle_hosts() {
-    if (request_.hosts.size() <= groups_.size()) return;  // so are tasks
+    if (request_.hosts.size() <= groups_.size()) return;  // all have ranks, as tasks always do
     std::vector<std::string> names;
     const std::vector<int> first = nodes_of_hosts(facts_);
     for (std::size_t i = 0; i < request_.hosts.size(); ++i) {

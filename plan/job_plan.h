@@ -1,8 +1,8 @@
 #pragma once
 // JobPlan: everything that will happen, as one value, computed once by pure functions from a
 // Request and the nodes' facts: the same inputs give the same plan. --dry-run prints it and stops
-// here. Mistakes that can be seen by now are Errors here, since nothing has been started yet.
-// Agents are told their part and decide nothing.
+// here. All mistakes that are detectable are Errors here, before anything has started. Agents
+// execute their part and decide nothing.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace dtl {
 
-// What one rank will be. Start messages carry all of it to its node.
+// The plan for one rank. Start messages send all of it to its node.
 struct RankPlan {
   int rank = 0;
   int local_rank = 0;
@@ -25,28 +25,28 @@ struct RankPlan {
   std::vector<int> comm;  // CPUs kept for communication
   std::vector<int> numa;  // the NUMA nodes of its CPUs, as Core::numa; empty when not pinned
   MemoryPolicy memory = MemoryPolicy::kDefault;
-  std::vector<int> memory_nodes;  // what the kernel calls the NUMA nodes that `memory` is about
+  std::vector<int> memory_nodes;  // the kernel's numbers of the NUMA nodes for `memory`
   int threads = 1;
   int program = 0;  // index into Request::programs
   std::string working_directory;
   std::uint32_t umask = 022;
   std::vector<std::string> arguments;     // argv, argv[0] as typed
   std::vector<std::string> environment;   // "NAME=value", complete and final
-  std::map<std::string, Origin> origins;  // of those variables that may be computed
+  std::map<std::string, Origin> origins;  // of variables that may be computed
 };
 
-// What a job may use of a node.
+// The part of a node that a job may use.
 struct NodeHardware {
   int cores = 0, cpus = 0, sockets = 0, numa_nodes = 0;
   std::uint64_t memory_bytes = 0;
 };
 
-// One agent and its ranks. Where a scheduler has started a task for each rank, each of them is a
-// NodePlan, several of which are on one machine and share its local ranks.
+// One agent and its ranks. If a scheduler started a task for each rank, each task is a NodePlan;
+// several of them may be on one machine and share its local ranks.
 struct NodePlan {
   int host = 0;             // index into Request::hosts (0 for the local machine)
   std::string host_name;    // as typed; "localhost" for the local machine
-  std::string address;      // proved reachable from the other nodes; "127.0.0.1" for one-node jobs
+  std::string address;      // other nodes proved that they reach it; "127.0.0.1" for one-node jobs
   std::string interface;    // of that address, "lo" for one-node jobs
   int interface_numa = -1;  // the NUMA node it is attached to, as Core::numa; -1: not known
   NodeHardware hardware;
@@ -63,8 +63,8 @@ struct JobPlan {
   std::vector<std::string> notes;     // for -v: the pins of each node, and why
 };
 
-// What the nodes have proved by connecting to each other, for those that the placement uses, in
-// that order. master_port: free on the first of them when it was asked.
+// The results of the nodes' connection test, for the nodes that the placement uses, in that order.
+// master_port: was free on the first of them.
 struct NodeNetwork {
   std::string address;
   std::string interface;
@@ -77,7 +77,7 @@ struct Network {
 
 // facts[i] belongs to request.hosts[i]; network.nodes[k] to the k-th host that has a rank, in order
 // of rank. places: from place_ranks(), for at least one rank. Throws Error(kConfig, kUsage), and
-// kOs where a node may open too few descriptors.
+// kOs if a node may open too few descriptors.
 JobPlan make_job_plan(const Request& request, const std::vector<NodeFacts>& facts,
                       const std::vector<RankPlace>& places, const Network& network,
                       const std::string& job_id);

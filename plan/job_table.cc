@@ -1,5 +1,5 @@
-// to_table(): how --dry-run shows a plan. It decides nothing. Rows are aligned for a fixed-width
-// terminal, and broken at words. A job may have hundreds of nodes, so equal ones are folded.
+// to_table(): prints a plan for --dry-run. Rows are aligned for a fixed-width terminal, and wrapped
+// between words. A job may have hundreds of nodes, so equal ones share a row.
 
 #include <fmt/format.h>
 
@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::size_t kNarrowest = 60;      // narrower terminals wrap by themselves
 constexpr std::size_t kLabel = 12;          // "directory   "
-constexpr std::uint32_t kUsualUmask = 022;  // most users' own: not worth a row
+constexpr std::uint32_t kUsualUmask = 022;  // most users' own umask: not shown
 
-// Words one after another, broken before `width`; later lines start under the first word.
+// Wraps the words before `width`; later lines start under the first word.
 std::string wrapped(const std::vector<std::string>& words, std::size_t indent, std::size_t width,
                     std::string_view separator) {
   std::string text;
@@ -27,7 +27,7 @@ std::string wrapped(const std::vector<std::string>& words, std::size_t indent, s
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string word = words[i] + (i + 1 < words.size() ? std::string(separator) : "");
     if (column > indent && column + trim(word).size() > width) {
-      // The separator's blank would be the last character of the line.
+      // The separator's space would be the last character of the line.
       while (text.ends_with(' ')) text.pop_back();
       text += '\n' + std::string(indent, ' ');
       column = indent;
@@ -61,7 +61,7 @@ std::string list_or_dash(const std::vector<int>& numbers) {
   return numbers.empty() ? "-" : fmt::format("{}", fmt::join(numbers, ","));
 }
 
-// Of the rank's CPUs to the network interface, by NUMA node; "-": one of the two is not known.
+// Distance from the rank's CPUs to the network interface, by NUMA node; "-": unknown.
 const char* distance_text(const NodePlan& node, const RankPlan& rank) {
   if (node.interface_numa < 0 || rank.numa.empty()) return "-";
   const bool near =
@@ -69,7 +69,7 @@ const char* distance_text(const NodePlan& node, const RankPlan& rank) {
   return near ? "near" : "far";
 }
 
-// What the ranks of a node get, without their numbers: nodes with the same text are pinned alike.
+// The pins of a node's ranks, without rank numbers: nodes with equal text are pinned alike.
 std::string pins_of(const NodePlan& node) {
   std::string text;
   for (const RankPlan& rank : node.ranks) {
@@ -98,9 +98,9 @@ std::string node_head(const NodePlan& node) {
 }
 
 std::string node_rows(const NodePlan& node, std::size_t width) {
-  // The last column is the CPUs': its text may be long, and is the only one that is wrapped.
+  // The last column has the CPUs: only its text may be long, and is wrapped.
   constexpr std::string_view kColumns = "  {:>6}{:>7}{:>9}  {:<7}{:<6}{}\n";
-  // Where kColumns puts the CPUs: 2 + 6 + 7 + 9 + 2 + 7 + 6.
+  // The column of the CPUs in kColumns: 2 + 6 + 7 + 9 + 2 + 7 + 6.
   constexpr std::size_t kCpusAt = 39;
   std::string text = node_head(node);
   text +=
@@ -120,7 +120,7 @@ std::string numbers_of(const NodePlan& node) {
   return CpuSet(numbers).to_list();
 }
 
-// Nodes in order. A node that is pinned like an earlier one takes one line.
+// Nodes in order. A node pinned like an earlier one takes one line.
 std::string all_node_rows(const std::vector<NodePlan>& nodes, std::size_t width) {
   std::map<std::string, std::string> first_with;
   std::string text;
@@ -140,8 +140,8 @@ std::string all_node_rows(const std::vector<NodePlan>& nodes, std::size_t width)
   return text;
 }
 
-// "OMP_NUM_THREADS exported;" "MKL_NUM_THREADS, OPENBLAS_NUM_THREADS computed": the numbers of
-// threads always, and other variables only where the user has overruled what would be computed.
+// "OMP_NUM_THREADS exported;" "MKL_NUM_THREADS, OPENBLAS_NUM_THREADS computed": always the thread
+// numbers, and other variables only if the user has overridden a computed value.
 std::vector<std::string> origins_of(const RankPlan& rank) {
   std::map<Origin, std::vector<std::string>> names;
   for (const auto& [name, origin] : rank.origins) {
@@ -153,7 +153,7 @@ std::vector<std::string> origins_of(const RankPlan& rank) {
     if (!text.empty()) text += "; ";
     text += fmt::format("{} {}", join(of_it, ", "), origin_name(origin));
   }
-  // Words for wrapped(), which breaks lines between them.
+  // As words for wrapped(), which breaks lines between them.
   return split(text, ' ');
 }
 

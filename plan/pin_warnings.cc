@@ -1,5 +1,5 @@
-// Looks at a finished plan as a suspicious reader would. It changes nothing and refuses nothing:
-// each finding may be what the user wants.
+// Examines a finished plan for likely mistakes. It changes and rejects nothing: each may be
+// intended.
 #include "plan/pin_warnings.h"
 
 #include <fmt/format.h>
@@ -14,10 +14,10 @@
 namespace dtl {
 namespace {
 
-// The same limit that wire has for a CPU's number, so no real CPU is beyond it.
+// wire's limit for a CPU number, so no real CPU exceeds it.
 constexpr int kMaxCpu = 65535;
 
-// The value of NAME among "NAME=value" entries; nothing when it is not there or empty.
+// The value of NAME among "NAME=value" entries; nullopt if it is missing or empty.
 std::optional<std::string> value_of(const RankPlan& rank, std::string_view name) {
   for (const std::string& entry : rank.environment) {
     if (!entry.starts_with(name) || entry.size() <= name.size() + 1) continue;
@@ -26,8 +26,8 @@ std::optional<std::string> value_of(const RankPlan& rank, std::string_view name)
   return std::nullopt;
 }
 
-// "0-3 8,10-14:2": CPUs as libgomp, libiomp and oneCCL list them. Nothing when it is anything else:
-// these libraries have more forms, and a wrong warning is worse than none.
+// "0-3 8,10-14:2": CPUs as libgomp, libiomp and oneCCL list them. nullopt for any other form: these
+// libraries have more of them, and a wrong warning is worse than none.
 std::optional<CpuSet> listed_cpus(std::string text) {
   std::replace(text.begin(), text.end(), ' ', ',');
   CpuSet cpus;
@@ -47,7 +47,7 @@ std::optional<CpuSet> listed_cpus(std::string text) {
   return cpus;
 }
 
-// KMP_AFFINITY=...,proclist=[0-3],...: the list. Without one the library follows the rank's mask.
+// The list in KMP_AFFINITY=...,proclist=[0-3],... Without one the library uses the rank's mask.
 std::optional<CpuSet> kmp_list(const std::string& value) {
   const std::size_t open = value.find('['), close = value.find(']');
   if (value.find("proclist") == std::string::npos || open == std::string::npos ||
@@ -55,12 +55,12 @@ std::optional<CpuSet> kmp_list(const std::string& value) {
     return std::nullopt;
   }
   std::string list = value.substr(open + 1, close - open - 1);
-  // libiomp groups with braces: {0,1},{2,3}.
+  // libiomp groups CPUs with braces: {0,1},{2,3}.
   std::erase_if(list, [](char c) { return c == '{' || c == '}'; });
   return listed_cpus(list);
 }
 
-// The CPUs that a library of threads was told to use, and by which variable.
+// The CPUs that a threading library was told to use, and the variable that says so.
 struct Told {
   std::string name;
   CpuSet cpus;
@@ -93,7 +93,7 @@ class Findings {
   }
 
   std::vector<std::string> all(bool asked) {
-    // First, because find_far_ranks() needs them as well.
+    // First, because find_far_ranks() needs them too.
     idle_ = idle_cpus();
     if (asked) find_idle_cores();
     find_far_ranks();
@@ -103,7 +103,7 @@ class Findings {
   }
 
  private:
-  // CPUs of cores that nothing uses any part of.
+  // CPUs of cores that are completely unused.
   CpuSet idle_cpus() const {
     const CpuSet busy = used_ | workers_;
     CpuSet idle;
@@ -115,7 +115,7 @@ class Findings {
   }
 
   void find_idle_cores() {
-    // A rank that is not pinned may run anywhere, so no core is idle for sure.
+    // A rank that is not pinned may run anywhere, so no core is certainly idle.
     const bool unpinned = std::any_of(node_.ranks.begin(), node_.ranks.end(),
                                       [](const RankPlan& rank) { return rank.cpus.empty(); });
     if (unpinned || idle_.empty()) return;
@@ -139,7 +139,7 @@ class Findings {
     return cpus;
   }
 
-  // Only where it could be otherwise: with a rank on each socket, one of them is far.
+  // Only if another pinning is possible: with a rank on each socket, one of them is far.
   void find_far_ranks() {
     const int numa = numa_of_interface(facts_, node_.interface);
     const int package = numa < 0 ? -1 : package_of(numa);
@@ -160,7 +160,7 @@ class Findings {
     for (const RankPlan& rank : node_.ranks) {
       if (rank.cpus.empty()) continue;
       for (const Told& told : told_cpus(rank)) {
-        // The kernel's mask wins: threads that were told such CPUs share the ones inside.
+        // The kernel's mask wins: threads told to use other CPUs share those in the mask.
         const CpuSet outside = told.cpus - rank.cpus;
         if (outside.empty()) continue;
         found_.push_back(fmt::format("rank {}: {} names CPUs {}, outside of the rank's {}",
@@ -169,7 +169,7 @@ class Findings {
     }
   }
 
-  // Exported workers may be anywhere; those that the plan has chosen are on no rank's CPUs.
+  // Exported workers may be anywhere; workers chosen by the plan never share a rank's CPUs.
   void find_shared_workers() {
     for (const RankPlan& rank : node_.ranks) {
       const CpuSet shared = workers_ & rank.cpus;
@@ -191,7 +191,7 @@ std::vector<std::string> pin_warnings(const NodePlan& node, const NodeFacts& fac
   return Findings(node, facts).all(asked);
 }
 
-// A node that cannot name its cores reports none (topology.h), so each of its CPUs counts.
+// A node without a list of cores (topology.h) counts each CPU as a core.
 int cores_of(const NodeTopology& topology, const CpuSet& cpus) {
   CpuSet left = cpus;
   int cores = 0;

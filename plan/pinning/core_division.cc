@@ -1,6 +1,6 @@
-// How the physical cores of a node are divided among its ranks when nobody said how. Sizes differ
-// by at most one core; within that, no domain straddles NUMA nodes if it can be avoided. hwloc's
-// order of cores puts those that share caches side by side, so a run of the list is a good domain.
+// Divides the physical cores of a node among its ranks by default. Sizes differ by at most one
+// core; within that, domains avoid straddling NUMA nodes. hwloc lists cores that share caches next
+// to each other, so a run of the list is a good domain.
 
 #include <algorithm>
 #include <cassert>
@@ -39,10 +39,10 @@ std::vector<CoreList> by_numa(const NodeTopology& topology, const CoreList& usab
   return groups;
 }
 
-// Domains of `size` or size+1 cores that use up every NUMA node without straddling. A NUMA
-// node of c cores holds n domains when n*size <= c <= n*(size+1), so any n between ceil(c/(size+1))
-// and floor(c/size) will do; the counts must add up to the number of ranks. Empty when they cannot.
-// size: 1 or more, since divide() is not asked where there are more ranks than cores.
+// Domains of `size` or size+1 cores that use up every NUMA node without straddling. A NUMA node of
+// c cores holds n domains if n*size <= c <= n*(size+1), so n may be any number between
+// ceil(c/(size+1)) and floor(c/size); the counts must add up to the number of ranks. Empty if they
+// cannot. size: 1 or more, since divide() is not called with more ranks than cores.
 std::vector<CoreList> divide_within_numa(const std::vector<CoreList>& groups, std::size_t ranks,
                                          std::size_t size) {
   std::vector<std::size_t> counts;
@@ -56,8 +56,7 @@ std::vector<CoreList> divide_within_numa(const std::vector<CoreList>& groups, st
     most += high;
   }
   if (ranks < fewest || ranks > most) return {};
-  // Each node begins with the fewest domains that it can have; the others go to the first that can
-  // hold more.
+  // Each node begins with its smallest number of domains; the rest go to the first nodes with room.
   std::size_t left = ranks - fewest;
   std::vector<CoreList> domains;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -75,8 +74,8 @@ std::vector<CoreList> divide_within_numa(const std::vector<CoreList>& groups, st
   return domains;
 }
 
-// Where the sizes do not fit the NUMA nodes: as many whole domains per node as fit, larger ones
-// first; what is left over makes the domains that must straddle.
+// If the sizes do not fit the NUMA nodes: as many whole domains per node as fit, larger ones first;
+// the remaining cores form the domains that must straddle.
 std::vector<CoreList> divide_with_straddling(const std::vector<CoreList>& groups, std::size_t ranks,
                                              std::size_t size, std::size_t larger) {
   std::vector<CoreList> domains;
@@ -100,7 +99,7 @@ std::vector<CoreList> divide_with_straddling(const std::vector<CoreList>& groups
     }
     leftover.insert(leftover.end(), next, group.end());
   }
-  // In hwloc's order again, so that a domain that must straddle takes neighbours.
+  // Back in hwloc's order, so that a domain that must straddle takes neighbours.
   std::sort(leftover.begin(), leftover.end());
   auto next = leftover.begin();
   for (std::size_t k = 0; k < larger + smaller; ++k) {
@@ -118,14 +117,14 @@ std::vector<CoreList> divide(const NodeTopology& topology, const CoreList& usabl
   const std::vector<CoreList> groups = by_numa(topology, usable);
   domains = divide_within_numa(groups, ranks, size);
   if (domains.empty()) domains = divide_with_straddling(groups, ranks, size, larger);
-  // Rank 0 gets the first of the larger ones, whichever way they were found.
+  // Rank 0 gets the first of the larger ones, whichever function made them.
   std::stable_sort(domains.begin(), domains.end(), [](const CoreList& a, const CoreList& b) {
     return a.size() != b.size() ? a.size() > b.size() : a.front() < b.front();
   });
   return domains;
 }
 
-// Cores of the fastest kind alone.
+// Only cores of the fastest kind.
 CoreList fastest(const NodeTopology& topology, const CoreList& cores) {
   CoreList fast;
   for (const std::size_t core : cores) {
@@ -134,14 +133,14 @@ CoreList fastest(const NodeTopology& topology, const CoreList& cores) {
   return fast;
 }
 
-// The core's n-th allowed CPU; after the last one the first again.
+// The core's n-th allowed CPU; wraps around after the last one.
 int cpu_of(const NodeTopology& topology, std::size_t core, std::size_t n) {
   const std::vector<int> cpus = allowed_cpus(topology, core).to_vector();
   return cpus[n % cpus.size()];
 }
 
-// More ranks than cores: one CPU for each, first one on every core and then the cores' other CPUs.
-// The rank keeps Domain's one thread.
+// More ranks than cores: one CPU per rank, first one on every core, then the cores' other CPUs. The
+// rank keeps Domain's default of one thread.
 Domain shared_core(const NodeTopology& topology, const CoreList& usable, std::size_t rank) {
   Domain domain;
   const std::size_t core = usable[rank % usable.size()];
@@ -151,8 +150,8 @@ Domain shared_core(const NodeTopology& topology, const CoreList& usable, std::si
   return domain;
 }
 
-// The first `comm_cores` for communication, the others for the rank. share: the rank's part of the
-// budget. The rank gets one CPU of each core, so that no two of its threads share one;
+// The first `comm_cores` cores for communication, the others for the rank. share: the rank's part
+// of the budget. The rank gets one CPU of each core, so that no two of its threads share one;
 // communication gets all CPUs of its cores.
 Domain own_cores(const NodeTopology& topology, const CoreList& cores, int share, int comm_cores) {
   Domain domain;
@@ -163,11 +162,11 @@ Domain own_cores(const NodeTopology& topology, const CoreList& cores, int share,
     domain.cpus.add(cpu_of(topology, cores[i], 0));
     numa.insert(topology.cores[cores[i]].numa);
   }
-  std::size_t threads = 0;  // of the core that has most
+  std::size_t threads = 0;  // the largest number of CPUs in any kept core
   for (std::size_t i = 0; i < kept; ++i) {
     threads = std::max(threads, allowed_cpus(topology, cores[i]).to_vector().size());
   }
-  // The first CPUs of all kept cores come before their second ones.
+  // The first CPUs of all kept cores precede their second ones.
   for (std::size_t thread = 0; thread < threads; ++thread) {
     for (std::size_t i = 0; i < kept; ++i) {
       const std::vector<int> cpus = allowed_cpus(topology, cores[i]).to_vector();
@@ -184,7 +183,7 @@ Domain own_cores(const NodeTopology& topology, const CoreList& cores, int share,
 
 int budget_cores(const NodeTopology& topology) {
   int cores = static_cast<int>(usable_cores(topology).size());
-  if (cores == 0) cores = topology.allowed.count();  // a node that cannot name its cores
+  if (cores == 0) cores = topology.allowed.count();  // a node that does not know its cores
   if (topology.quota_cpus > 0) {
     // 1e6 keeps the conversion to int defined for any quota that a node reports.
     cores = std::min(cores, static_cast<int>(std::ceil(std::min(topology.quota_cpus, 1e6))));
@@ -192,13 +191,13 @@ int budget_cores(const NodeTopology& topology) {
   return std::max(cores, 1);
 }
 
-// With a quota, domains still divide all usable cores, so that containers side by side on one
-// machine do not crowd onto its first cores; only the number of threads is limited.
+// With a quota, domains still divide all usable cores, so that several containers on one machine do
+// not all use its first cores; only the number of threads is limited.
 std::vector<Domain> divide_cores(const NodeTopology& topology, int local_size, int comm_cores) {
   assert(local_size >= 1);
   const auto ranks = static_cast<std::size_t>(local_size);
   CoreList usable = usable_cores(topology);
-  // A rank on slow cores would hold up all others in every step.
+  // A rank on slow cores would delay all others in every step.
   if (const CoreList fast = fastest(topology, usable); fast.size() >= ranks) usable = fast;
   std::vector<Domain> domains(ranks);
   const bool crowded = ranks > usable.size();
@@ -207,9 +206,9 @@ std::vector<Domain> divide_cores(const NodeTopology& topology, int local_size, i
   const int budget = budget_cores(topology);
   for (int k = 0; k < local_size; ++k) {
     const auto index = static_cast<std::size_t>(k);
-    // Threads by the quota: a container's CPUs may be more than it may use at once.
+    // Threads by the quota: a container may have more CPUs than it may use at once.
     const int share = std::max(1, budget / local_size + (k < budget % local_size ? 1 : 0));
-    // The node cannot name its cores: nothing to divide, the kernel's scheduler decides.
+    // The node does not know its cores: nothing to divide, so the kernel's scheduler decides.
     if (usable.empty()) {
       domains[index].cpus = topology.allowed;
       domains[index].threads = share;

@@ -1,5 +1,4 @@
-// Words of 64 bits. No trailing zero words: so equal sets have equal vectors, and == compares
-// these.
+// 64-bit words without trailing zero words: so equal sets have equal vectors, and == works.
 #include "plan/pinning/cpu_set.h"
 
 #include <fmt/format.h>
@@ -44,7 +43,7 @@ int CpuSet::first() const {
 std::vector<int> CpuSet::to_vector() const {
   std::vector<int> cpus;
   for (std::size_t i = 0; i < words_.size(); ++i) {
-    // rest & (rest - 1) clears the lowest bit that is set.
+    // rest & (rest - 1) clears the lowest set bit.
     for (std::uint64_t rest = words_[i]; rest != 0; rest &= rest - 1) {
       cpus.push_back(static_cast<int>(i * 64) + std::countr_zero(rest));
     }
@@ -52,7 +51,7 @@ std::vector<int> CpuSet::to_vector() const {
   return cpus;
 }
 
-// The kernel's form of a list, "0-3,8": cpusets and /sys use it.
+// The kernel's list format, "0-3,8", as in cpusets and /sys.
 std::string CpuSet::to_list() const {
   std::string list;
   const std::vector<int> cpus = to_vector();
@@ -74,7 +73,7 @@ CpuSet CpuSet::operator&(const CpuSet& other) const {
   return result;
 }
 
-// Neither operand has a zero word at its end, so the union has none.
+// Neither operand ends with a zero word, so neither does the union.
 CpuSet CpuSet::operator|(const CpuSet& other) const {
   CpuSet result = *this;
   if (result.words_.size() < other.words_.size()) result.words_.resize(other.words_.size());

@@ -1,7 +1,7 @@
 #pragma once
 // CpuSet: a set of logical CPUs by the operating system's number, of any size: a node is planned on
 // another machine, which may have fewer CPUs. A plain value. It takes memory up to its highest
-// number, so whoever reads numbers from a text or a message bounds them first.
+// number, so callers must limit numbers from texts and messages first.
 
 #include <cstdint>
 #include <string>

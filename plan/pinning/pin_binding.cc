@@ -1,5 +1,4 @@
-// Turns words into fields of a PinRequest. What an object is on a certain node is decided in
-// pin_objects.h.
+// Converts words to fields of a PinRequest. pin_objects.h finds the objects on a node.
 #include "plan/pinning/pin_binding.h"
 
 #include <fmt/format.h>
@@ -21,8 +20,8 @@ constexpr const char* kMapGrammar =
     "numa, socket, machine; or ppr:N:OBJECT";
 constexpr const char* kMemoryGrammar = "none, firsttouch, preferred, bind or interleave";
 
-// Hydra and Open MPI bind to devices, too. Those words are known and refused with a reason of their
-// own: "is not an object" would send the user looking for a typing error.
+// Hydra and Open MPI also bind to devices. Those words get a separate error: "is not an object"
+// would make the user look for a typing error.
 void refuse_devices(const PinText& source, const std::string& word) {
   for (const char* device : {"gpu", "pci", "ib", "en", "eth", "hfi", "opa", "dist", "seq"}) {
     if (!word.starts_with(device)) continue;
@@ -33,7 +32,7 @@ void refuse_devices(const PinText& source, const std::string& word) {
 
 // "0+2,1-3x2,5": '+' joins CPUs, '-' is a range, xN repeats.
 std::vector<CpuSet> parse_user_list(const PinText& source, const std::string& list) {
-  // A node has no more ranks than this; "0x999999999" is a short text.
+  // No node has more ranks; "0x999999999" is a short text.
   constexpr std::size_t kMost = 65536;
   std::vector<CpuSet> masks;
   for (const std::string& piece : split(list, ',')) {
@@ -52,7 +51,7 @@ std::vector<CpuSet> parse_user_list(const PinText& source, const std::string& li
 }
 
 void parse_bind(const PinText& source, PinRequest& request) {
-  // plain_word() has made small letters of all of it.
+  // plain_word() has made it lower-case.
   std::vector<std::string> words = split(source.text, ':');
   const std::string first = words.front();
   refuse_devices(source, first);
@@ -64,7 +63,7 @@ void parse_bind(const PinText& source, PinRequest& request) {
     request.kind = PinKind::kUser;
     request.masks = parse_user_list(source, words[1]);
   } else if (first == "rr") {
-    request.kind = PinKind::kProcessor;  // CPU after CPU, as the kernel counts them
+    request.kind = PinKind::kProcessor;  // one CPU after another, in the kernel's numbering
     request.object = PinObject::kThread;
     request.order = PinOrder::kRange;
   } else {
@@ -73,7 +72,7 @@ void parse_bind(const PinText& source, PinRequest& request) {
     request.kind = PinKind::kObject;
     request.object = *object;
     for (std::size_t i = 1; i < words.size(); ++i) {
-      // Open MPI's: both say what happens here in any case.
+      // Open MPI's words: both describe what always happens here.
       if (words[i] == "overload-allowed" || words[i] == "if-supported") continue;
       request.count = pin_count(source, words[i]);
     }
@@ -87,7 +86,7 @@ void parse_map_setting(const PinText& source, const std::string& word, bool is_p
     request.count = pin_count(source, word.substr(3));
     return;
   }
-  // Understood, and without effect on pins.
+  // Accepted, without effect on pins.
   for (const char* known : {"span", "oversubscribe", "nooversubscribe", "inherit", "noinherit",
                             "hwtcpus", "corecpus"}) {
     if (word == known) return;
@@ -98,7 +97,7 @@ void parse_map_setting(const PinText& source, const std::string& word, bool is_p
 
 void parse_map(const PinText& source, PinRequest& request) {
   std::vector<std::string> words;
-  // Open MPI divides settings by colons and by commas: "numa:PE=2,SPAN".
+  // Open MPI separates settings by colons and commas: "numa:PE=2,SPAN".
   for (const std::string& part : split(source.text, ':')) {
     for (const std::string& word : split(part, ',')) words.push_back(word);
   }
@@ -127,19 +126,20 @@ void parse_bind_and_map(const std::string& bind_to, const std::string& map_by,
   const PinText map{"--map-by", plain_word(map_by), kMapGrammar};
   parse_map(map, request);
   if (bound) return;
-  // As Open MPI: cores where a number of them or single ones are asked for, else what is mapped by.
+  // As in Open MPI: cores if a number of cores or a single core is requested, else the object of
+  // -map-by.
   request.kind = PinKind::kObject;
   const bool by_core = request.map_step == 1 && request.per_map == 0 && request.count > 1;
   const bool places_only = *request.map == PinObject::kNode || map.text.starts_with("slot");
   if (places_only && request.count == 1) {
-    request.kind = PinKind::kDefault;  // says where ranks go, not what they get there
+    request.kind = PinKind::kDefault;  // says where ranks go, but not their CPUs there
     return;
   }
   const bool cores = by_core || request.count > 1 || request.per_map > 0;
   request.object = cores ? PinObject::kCore : *request.map;
 }
 
-// Only the two forms that place ranks are looked for.
+// Recognises only the two forms that place ranks.
 MapPlacement placement_of_map(const std::string& map_by) {
   const std::vector<std::string> words = split(plain_word(map_by), ':');
   MapPlacement placement;

@@ -1,6 +1,6 @@
-// One function for each kind of request. All of them fill one CpuSet per local rank and never leave
-// `allowed`. There is no fallback: a pin that was asked for and cannot be given is an error, since
-// a job would run slowly for days otherwise.
+// One function for each kind of request. All fill one CpuSet per local rank and stay within
+// `allowed`. There is no fallback: an impossible pin is an error, since the job would otherwise run
+// slowly for days.
 #include "plan/pinning/pin_domains.h"
 
 #include <fmt/format.h>
@@ -60,16 +60,15 @@ class Applied {
     return arrange(topology_, units, request_.order.value_or(PinOrder::kBunch), ranks_);
   }
 
-  // Never outside of the CPUs that this node offers us, whoever asks: the kernel would cut such a
-  // mask silently or refuse it.
+  // Always stays within the CPUs that this node allows: the kernel would silently cut or refuse any
+  // other mask.
   void check_allowed(const CpuSet& mask) const {
     const CpuSet outside = mask - topology_.allowed;
     if (outside.empty()) return;
     CpuSet known;
     for (const Core& core : topology_.cores) known = known | CpuSet(core.cpus);
     const CpuSet missing = outside - known;
-    // Two mistakes with two cures: a CPU that the machine lacks, and one that is kept from this
-    // job.
+    // Two mistakes with different fixes: the machine lacks the CPU, or this job may not use it.
     const std::string reason =
         missing == outside
             ? fmt::format("the node does not have CPU {}", missing.to_list())
@@ -86,9 +85,9 @@ class Applied {
       left = left - mask;
     }
     const std::size_t given = domains.size();
-    // Intel MPI gives what no mask names to the ranks beyond the masks.
+    // As in Intel MPI, ranks beyond the masks get the CPUs that no mask has.
     if (!left.empty()) domains.push_back(left);
-    // More ranks than domains: they share them, beginning with the first.
+    // More ranks than domains: they share them, starting with the first.
     for (std::size_t k = 0; k < ranks_; ++k) {
       domains_.of_rank.push_back(domains[k % domains.size()]);
     }
@@ -102,15 +101,14 @@ class Applied {
     }
   }
 
-  // Cuts the row of cells into pieces of `size`. The layout has put cells that are to lie together
-  // side by side.
+  // Cuts the list of cells into pieces of `size`. The layout has put related cells side by side.
   std::vector<CpuSet> sized_domains() const {
-    // The cells that a size counts: CPUs, or whole cores.
+    // The unit of a size: CPUs, or whole cores.
     std::vector<CpuSet> cells;
     if (request_.cell_core) {
       cells = objects_of(topology_, PinObject::kCore);
       if (request_.layout != PinLayout::kCompact) {
-        // Cells of whole cores come in the order of the topology, which is compact already.
+        // Whole cores are in the order of the topology, which is already compact.
         const bool scatter = request_.layout == PinLayout::kScatter;
         cells = arrange(topology_, cells, scatter ? PinOrder::kScatter : PinOrder::kRange,
                         cells.size());
@@ -119,7 +117,7 @@ class Applied {
       for (const int cpu : cpus_in_layout(topology_, request_.layout))
         cells.push_back(CpuSet({cpu}));
     }
-    // count < 0 without OMP_NUM_THREADS: one domain with all of the node.
+    // count < 0 without OMP_NUM_THREADS: one domain with the whole node.
     std::size_t size = cells.size();
     // count as in PinRequest: a size, 0 for auto, -1 for omp.
     if (request_.count > 0) size = static_cast<std::size_t>(request_.count);
@@ -129,14 +127,14 @@ class Applied {
     for (std::size_t i = 0; i < cells.size(); i += size) {
       CpuSet domain;
       const std::size_t end = std::min(i + size, cells.size());
-      const bool rest = end - i < size && !domains.empty();  // too few for a domain: nobody's
+      const bool rest = end - i < size && !domains.empty();  // too few for a domain: unused
       for (std::size_t k = i; k < end; ++k) domain = domain | cells[k];
       if (!rest) domains.push_back(domain);
     }
     return domains;
   }
 
-  // "2", "core", "half": how many units a grain or a shift is.
+  // "2", "core", "half": the number of units in a grain or a shift.
   std::size_t units_in(const std::string& word, std::size_t otherwise, std::size_t all) const {
     if (word.empty()) return otherwise;
     if (word == "fine" || word == "core") return 1;
@@ -148,11 +146,12 @@ class Applied {
       return std::max<std::size_t>(
           all / std::max<std::size_t>(objects_of(topology_, *object).size(), 1), 1);
     }
-    // Numbers alone are left: check_grain() has refused all other words.
+    // Only numbers are left: check_grain() has rejected all other words.
     return static_cast<std::size_t>(parse_integer(word, 0, 1 << 20).value_or(0));
   }
 
-  // Grains of neighbours, visited `shift` grains apart, turned by the offsets before and after.
+  // Visits grains (groups of neighbours) `shift` apart; the offsets rotate the list before and
+  // after.
   std::vector<CpuSet> round_robin(std::vector<CpuSet> units) const {
     const std::size_t all = units.size();
     const std::size_t grain = std::clamp<std::size_t>(units_in(request_.grain, 1, all), 1, all);
@@ -181,9 +180,9 @@ class Applied {
     std::vector<CpuSet> units = request_.masks;
     for (const CpuSet& unit : units) check_allowed(unit);
     if (units.empty()) units = listed_units();
-    // A node without any allowed CPU of that kind: nothing to pin to.
+    // No allowed CPU of that kind on the node: nothing to pin to.
     if (units.empty()) return domains_.of_rank.resize(ranks_);
-    // :map= and the offsets are two ways to say an order, and a map wins.
+    // Both :map= and the offsets give an order; a map wins.
     if (request_.order) {
       units = arrange(topology_, units, *request_.order, ranks_);
     } else if (!request_.grain.empty() || !request_.shift.empty() || !request_.preoffset.empty() ||
@@ -193,7 +192,7 @@ class Applied {
     for (std::size_t k = 0; k < ranks_; ++k) domains_.of_rank.push_back(units[k % units.size()]);
   }
 
-  // all, allcores, allsocks: single CPUs; one per core and one per socket for the latter two.
+  // all, allcores, allsocks: single CPUs; for the latter two, one per core or per socket.
   std::vector<CpuSet> listed_units() const {
     std::vector<CpuSet> units = objects_of(topology_, request_.object);
     for (CpuSet& unit : units) {
@@ -214,8 +213,8 @@ class Applied {
     }
   }
 
-  // Rank k goes to the k-th object of the map, and after the last one to the first again. It gets
-  // the next `count` objects to bind to there.
+  // Rank k goes to the k-th object of the map, wrapping around after the last. There it gets the
+  // next `count` objects to bind to.
   void take_objects() {
     const std::vector<CpuSet> objects = objects_of(topology_, request_.object);
     const std::vector<CpuSet> places = mapped_places();
@@ -231,13 +230,12 @@ class Applied {
     }
   }
 
-  // With no map, or one by the object itself, ranks follow each other through the objects.
+  // Without a map, or if it names the same object, ranks take the objects in order.
   std::vector<CpuSet> mapped_places() const {
     const PinObject map = request_.map.value_or(request_.object);
     const std::vector<CpuSet> objects = objects_of(topology_, map);
     const bool same = map == request_.object && request_.per_map == 0;
-    // Without a map of its own a rank steps over all objects that it is bound to, or two ranks
-    // would share some of them.
+    // Without a map a rank's objects must not overlap the next rank's, so step over all of them.
     const auto step =
         static_cast<std::size_t>(std::max(request_.map_step, same ? request_.count : 1));
     std::vector<CpuSet> places;
@@ -245,7 +243,7 @@ class Applied {
       CpuSet place;
       for (std::size_t k = i; k < std::min(i + step, objects.size()); ++k)
         place = place | objects[k];
-      // The objects that are left are fewer than a rank is to get.
+      // Fewer objects are left than a rank needs.
       if (same && step > 1 && i + step > objects.size() && !places.empty()) break;
       places.push_back(place);
     }
@@ -260,7 +258,7 @@ class Applied {
     }
     CpuSet bound;
     for (std::size_t k = 0; k < std::min(count, inside.size()); ++k) {
-      // More ranks than objects there: they start again from its first.
+      // More ranks than objects there: start again at the first.
       bound = bound | objects[inside[(first + k) % inside.size()]];
     }
     return bound;

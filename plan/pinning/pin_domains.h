@@ -1,6 +1,6 @@
 #pragma once
-// A PinRequest applied to one node: exactly what was asked for, or an error. pinning.cc adds
-// threads, cores for communication and memory to the CPUs that come out here. Pure.
+// Applies a PinRequest to one node: gives exactly the requested CPUs, or an error. pinning.cc adds
+// threads, cores for communication and memory. Pure.
 
 #include <string>
 #include <vector>
@@ -13,12 +13,12 @@ namespace dtl {
 
 struct PinDomains {
   std::vector<CpuSet> of_rank;        // by local rank; an empty set: not pinned
-  std::vector<std::string> warnings;  // without the host's name
+  std::vector<std::string> warnings;  // without the hostname
 };
 
-// threads: the OMP_NUM_THREADS that the user set, 0 without; I_MPI_PIN_DOMAIN=omp counts by it. The
-// request's kind is neither kDefault nor kNone. Throws Error(kConfig) with the host and the CPUs of
-// a mask that it does not allow.
+// threads: the user's OMP_NUM_THREADS, 0 if unset; I_MPI_PIN_DOMAIN=omp uses it. The request's kind
+// is neither kDefault nor kNone. Throws Error(kConfig) with the host and the disallowed CPUs of a
+// mask.
 PinDomains pin_domains(const PinRequest& request, const NodeTopology& topology, int local_size,
                        int threads, const std::string& host);
 

@@ -1,6 +1,6 @@
-// A topology is a list of cores with the numbers of what they share. An object is all cores with
-// the same number; no tree is kept. Numbers count through the node (topology.h), so a number alone
-// names the object.
+// A topology is a list of cores, each with the numbers of the objects that contain it. An object is
+// all cores with the same number; there is no tree. Numbers are unique in the node (topology.h), so
+// a number identifies an object.
 #include "plan/pinning/pin_objects.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace dtl {
 namespace {
 
-// What identifies the object of this type that holds the core. own: the core's index.
+// The number of the object of this type that contains the core. own: the core's index.
 int object_of(const Core& core, PinObject object, int own) {
   switch (object) {
     case PinObject::kThread:
@@ -39,8 +39,8 @@ std::vector<CpuSet> single_cpus(const CpuSet& cpus) {
   return singles;
 }
 
-// What units have in common, the outermost first: package, NUMA node, cache, core. Found by the
-// core of the unit's first CPU. On a node that cannot name its cores all are zeros, so all units
+// The objects that contain a unit, outermost first: package, NUMA node, cache, core. Looked up by
+// the core of the unit's first CPU. If the node does not know its cores all are zero, so all units
 // are neighbours.
 using Kinship = std::tuple<int, int, int, int>;
 
@@ -59,7 +59,7 @@ std::vector<Kinship> kinships(const NodeTopology& topology, const std::vector<Cp
 
 using Indices = std::vector<std::size_t>;
 
-// std::get() takes no index of run time.
+// std::get() needs a constant index.
 int level_of(const Kinship& kinship, int level) {
   switch (level) {
     case 0:
@@ -72,8 +72,7 @@ int level_of(const Kinship& kinship, int level) {
   return std::get<3>(kinship);
 }
 
-// One of each package in turn; of those of a package one of each of its NUMA nodes in turn; and so
-// on.
+// Takes one of each package in turn; within a package one of each NUMA node in turn; and so on.
 Indices scattered(const std::vector<Kinship>& kinship, const Indices& members, int level) {
   constexpr int kLevels = 4;
   if (level == kLevels || members.size() < 2) return members;
@@ -101,7 +100,7 @@ Indices in_sequence(std::size_t count) {
   return all;
 }
 
-// As many ranks on each package as evenly as possible, neighbours within it.
+// Distributes ranks evenly over packages, as neighbours within each.
 Indices bunched(const std::vector<Kinship>& kinship, std::size_t count) {
   std::map<int, Indices> packages;
   for (std::size_t i = 0; i < kinship.size(); ++i) {
@@ -138,8 +137,8 @@ Indices by_first_cpu(const std::vector<CpuSet>& units) {
 
 std::vector<CpuSet> objects_of(const NodeTopology& topology, PinObject object) {
   const bool single = object == PinObject::kThread || object == PinObject::kCore;
-  // Such a node could not name its cores. Each CPU then counts as a core, and all of them as any
-  // larger object, so that every request still has an answer.
+  // The node does not know its cores. Each CPU then counts as a core, and all together as any
+  // larger object, so every request still has an answer.
   if (topology.cores.empty()) {
     if (single) return single_cpus(topology.allowed);
     return {topology.allowed};
@@ -149,7 +148,7 @@ std::vector<CpuSet> objects_of(const NodeTopology& topology, PinObject object) {
   for (std::size_t i = 0; i < topology.cores.size(); ++i) {
     const Core& core = topology.cores[i];
     const CpuSet cpus = CpuSet(core.cpus) & topology.allowed;
-    // A core outside of the affinity or cpuset is nobody's.
+    // Nobody may use a core outside of the affinity or cpuset.
     if (cpus.empty()) continue;
     if (object == PinObject::kThread) {
       for (CpuSet& cpu : single_cpus(cpus)) objects.push_back(std::move(cpu));

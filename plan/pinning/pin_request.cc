@@ -1,5 +1,5 @@
-// Strongest first: -bind-to and -map-by, -binding, -genv, the environment. What is overruled by a
-// stronger source becomes a note for -v and not an error.
+// Strongest first: -bind-to and -map-by, -binding, -genv, the environment. Overruled settings
+// become notes for -v, not errors.
 #include "plan/pinning/pin_request.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ constexpr const char* kListGrammar =
     "CPUs such as 0,2,4-7; or allcores, all, allsocks with :grain=G,shift=S,preoffset=P,"
     "postoffset=Q or :map=bunch|scatter|spread";
 
-// request.count: 0 divides the node by its ranks, -1 asks for OMP_NUM_THREADS.
+// request.count: 0 divides the node by its ranks, -1 uses OMP_NUM_THREADS.
 void parse_domain_size(const PinText& source, PinRequest& request) {
   request.kind = PinKind::kSize;
   const std::size_t colon = source.text.find(':');
@@ -33,7 +33,7 @@ void parse_domain_size(const PinText& source, PinRequest& request) {
   } else if (size == "omp") {
     request.count = -1;
   } else {
-    // Not a number at all; pin_count() then says which numbers there are.
+    // Not a number; pin_count() reports numbers out of range.
     if (!parse_integer(size, 0, 1 << 30)) throw source.bad(size);
     request.count = pin_count(source, size);
   }
@@ -56,7 +56,7 @@ void parse_domain(const PinText& source, PinRequest& request) {
     request.kind = PinKind::kMasks;
     request.masks = parse_masks(source);
   } else if (object && *object != PinObject::kThread && source.text != "slot") {
-    // Threads and slots are objects of -bind-to and -map-by alone.
+    // Only -bind-to and -map-by accept threads and slots.
     request.kind = PinKind::kShape;
     request.object = *object;
   } else {
@@ -73,8 +73,8 @@ PinOrder parse_order(const PinText& source) {
   throw source.bad(source.text);
 }
 
-// Checked here, where the text can be blamed. pin_domains.cc turns the word into a number of units
-// on each node.
+// Checked here, where the error can name the text. pin_domains.cc converts the word to a number of
+// units on each node.
 void check_grain(const PinText& source, const std::string& word) {
   for (const char* name : {"fine", "core", "cache1", "cache2", "cache3", "cache", "socket", "sock",
                            "half", "third", "quarter", "octavo"}) {
@@ -96,7 +96,7 @@ void parse_list_setting(const PinText& source, std::string_view piece, PinReques
     check_grain(source, value);
     (key == "grain" ? request.grain : request.shift) = value;
   } else if (key == "preoffset" || key == "postoffset") {
-    // 0 is a good offset, but pin_count() counts from 1.
+    // 0 is a valid offset, but pin_count() starts at 1.
     if (value != "0") check_grain(source, value);
     (key == "preoffset" ? request.preoffset : request.postoffset) = value;
   } else {
@@ -121,13 +121,13 @@ void parse_processor_list(const PinText& source, PinRequest& request) {
   }
 }
 
-// The texts by their names, each from its strongest source. An empty text says nothing, and the
-// next source is asked.
+// The texts by name, each from its strongest source. An empty text counts as missing; the next
+// source is used.
 class Sources {
  public:
   Sources(const Variables& set, const Variables& inherited) : set_(set), inherited_(inherited) {}
 
-  // What -binding says, as variables that win over all others.
+  // Adds a setting of -binding, as a variable that wins over all others.
   void add_option(const std::string& variable, const std::string& value) {
     option_.emplace_back(variable, value);
   }
@@ -137,7 +137,7 @@ class Sources {
          {std::pair(&option_, "-binding, "), std::pair(&set_, "-genv "),
           std::pair(&inherited_, "")}) {
       std::string value;
-      // Of a variable that is set twice, the last one counts.
+      // If a variable is set twice, the last one counts.
       for (const auto& [key, text] : *variables) {
         if (key == name) value = text;
       }
@@ -152,8 +152,8 @@ class Sources {
   Variables option_;
 };
 
-// "pin=yes;domain=socket;order=scatter;cell=core;map=spread". Each part becomes the variable that
-// says the same, so one parser reads both.
+// "pin=yes;domain=socket;order=scatter;cell=core;map=spread". Each part becomes the equivalent
+// variable, so one parser reads both.
 void take_binding(const std::string& text, Sources& sources) {
   const PinText source{"-binding", std::string(trim(text)),
                        "pin=yes|no;domain=...;order=...;cell=unit|core;map=bunch|scatter|spread"};
@@ -201,7 +201,7 @@ void parse_variables(const Sources& sources, PinRequest& request) {
   if (domain) {
     request.origin = domain->origin + "=" + domain->text;
     parse_domain(*domain, request);
-    // As Intel MPI has it.
+    // As in Intel MPI.
     if (list) request.notes.push_back(list->origin + ": left out: I_MPI_PIN_DOMAIN is given");
   } else if (list) {
     request.origin = list->origin + "=" + list->text;
@@ -228,7 +228,7 @@ PinRequest parse_pin_request(const PinOptions& options, const Variables& set) {
   if (!options.binding.empty()) take_binding(options.binding, sources);
   parse_variables(sources, request);
   if (!options.bind_to.empty() || !options.map_by.empty()) {
-    // Read nevertheless: a mistake in the variables is an error even where they are overruled.
+    // Parsed anyway: an error in a variable is an error even if the variable is overruled.
     const bool overruled = request.kind != PinKind::kDefault;
     const std::string other = request.origin;
     request.kind = PinKind::kDefault;
@@ -248,7 +248,7 @@ PinRequest pin_request_of(const Request& request, const Host* host) {
     set.insert(set.end(), own.begin(), own.end());
   }
   const bool says = host != nullptr && !(host->pin_domain.empty() && host->binding.empty());
-  // A line of the hostfile is about this very host, so it wins over the job file's switch.
+  // A hostfile line concerns this specific host, so it wins over the job file's switch.
   if (!request.pinning.enabled && !says) {
     PinRequest none;
     none.kind = PinKind::kNone;
@@ -259,13 +259,13 @@ PinRequest pin_request_of(const Request& request, const Host* host) {
   const bool by_domain = !host->pin_domain.empty();
   const std::string origin =
       by_domain ? "pin_domain=" + host->pin_domain : "binding=" + host->binding;
-  // What a hostfile says of a host replaces -bind-to, -map-by and -binding there.
+  // A host's own settings in the hostfile replace -bind-to, -map-by and -binding.
   options.map_by.clear();
   options.bind_to = by_domain ? "" : host->binding;
   options.binding = by_domain ? "domain=" + host->pin_domain : "";
   try {
     PinRequest own = parse_pin_request(options, set);
-    // A message names the host's own words instead of what they were turned into.
+    // Messages name the user's words, not the variables derived from them.
     own.origin = origin;
     return own;
   } catch (const Error& error) {

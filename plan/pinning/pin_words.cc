@@ -1,5 +1,4 @@
-// Words that several options have in common, in all spellings that Intel MPI, Hydra and Open MPI
-// accept.
+// Words that several options share, in all spellings that Intel MPI, Hydra and Open MPI accept.
 #include "plan/pinning/pin_words.h"
 
 #include <fmt/format.h>
@@ -12,8 +11,8 @@
 namespace dtl {
 namespace {
 
-// Both bound what a short text can make: "0-999999999" would otherwise be a long list. 65535 is
-// also the highest CPU that wire lets a node report.
+// Limits the result of a short text: "0-999999999" would otherwise be a long list. 65535 is also
+// the highest CPU number that wire accepts from a node.
 constexpr int kMaxPinnedCpu = 65535;
 constexpr std::size_t kMaxListedCpus = 65536;
 
@@ -29,7 +28,7 @@ CpuSet parse_mask(const PinText& source, const std::string& piece) {
   if (digits.empty()) throw source.bad(piece, "is not a hexadecimal mask");
   CpuSet mask;
   for (std::size_t i = 0; i < digits.size(); ++i) {
-    // From the right: the last digit has the lowest CPUs, as in the kernel's own masks.
+    // From the right: the last digit has the lowest CPUs, as in the kernel's masks.
     const int digit = hex_digit(digits[digits.size() - 1 - i]);
     if (digit < 0 || i * 4 + 3 > static_cast<std::size_t>(kMaxPinnedCpu)) {
       throw source.bad(piece, "is not a hexadecimal mask");
@@ -48,7 +47,7 @@ Error PinText::bad(std::string_view piece, const std::string& why) const {
   const std::string reason = why.empty() ? fmt::format("'{}' is not understood", piece)
                                          : fmt::format("'{}' {}", piece, why);
   const std::string setting = origin + (origin.starts_with("--") ? " " : "=");
-  // Variables that -binding stands for are named, and not what to type.
+  // An origin inside -binding names a variable that the user did not type.
   const bool is_typed = !origin.starts_with("-binding");
   return option_error(setting + text, reason, is_typed ? setting + grammar : grammar);
 }
@@ -66,8 +65,8 @@ std::optional<PinObject> pin_object(std::string_view word) {
     std::string_view text;
     PinObject object;
   };
-  // A topology has three levels of caches: a fourth or fifth is taken for the socket's. Instruction
-  // caches are not told apart from those for data.
+  // A topology has three levels of caches: the fourth or fifth counts as the socket's. Instruction
+  // and data caches are not distinguished.
   static constexpr Name kNames[] = {
       {"core", PinObject::kCore},       {"hwthread", PinObject::kThread},
       {"hwt", PinObject::kThread},      {"pu", PinObject::kThread},

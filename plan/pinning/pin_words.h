@@ -1,6 +1,6 @@
 #pragma once
-// PinText: a text about pinning and where it came from. Every reader of such texts takes one, so
-// that a refusal always names the variable or option, its value and the grammar. Pure.
+// PinText: a text about pinning and its source. Every parser of such texts takes one, so that an
+// error always names the variable or option, its value and the grammar. Pure.
 
 #include <string>
 #include <string_view>
@@ -13,30 +13,30 @@ namespace dtl {
 
 struct PinText {
   std::string origin;   // "-genv I_MPI_PIN_DOMAIN", "environment variable I_MPI_PIN", "--bind-to"
-  std::string text;     // its value, trimmed, without quotes around it
-  std::string grammar;  // how it may look
+  std::string text;     // its value, trimmed, without enclosing quotes
+  std::string grammar;  // its syntax
 
-  // Of the part `piece`; why: the rest of the sentence, "is not understood" without. kUsage.
+  // An error about the part `piece`; why: the rest of the sentence, or "is not understood". kUsage.
   Error bad(std::string_view piece, const std::string& why = {}) const;
 };
 
-// Small letters, trimmed, without a pair of quotes around it.
+// Lower case, trimmed, without enclosing quotes.
 std::string plain_word(std::string_view text);
 
-// "core", "sock", "l3cache", ... in any launcher's spelling; nothing when it is not an object.
+// "core", "sock", "l3cache", ... in any launcher's spelling; nullopt if it is not an object.
 std::optional<PinObject> pin_object(std::string_view word);
 
-// "1", "on", "yes", "enable" and their contraries.
+// "1", "on", "yes", "enable" and their opposites.
 std::optional<bool> pin_switch(std::string_view word);
 
-// A number from 1 up to what a node may have of CPUs; throws source.bad().
+// A number from 1 up to a node's maximum of CPUs; throws source.bad().
 int pin_count(const PinText& source, std::string_view word);
 
-// "[f0,0x0f,]": hexadecimal masks of any width, with or without 0x, a comma at the end allowed. No
+// "[f0,0x0f,]": hexadecimal masks of any width, with or without 0x; a trailing comma is allowed. No
 // mask is empty. source.text starts with '['.
 std::vector<CpuSet> parse_masks(const PinText& source);
 
-// "0-3,8": the CPUs in the order given, which may repeat.
+// "0-3,8": the CPUs in the given order; repetitions are allowed.
 std::vector<int> parse_cpu_numbers(const PinText& source, std::string_view text);
 
 }  // namespace dtl

@@ -1,6 +1,6 @@
-// Combines the two sources of domains, divide_cores() and pin_domains(), with what follows from
-// either: threads, cores for communication, memory. Only the first may leave cores out or keep some
-// back unasked; pins that were asked for are given as they are.
+// Adds threads, cores for communication and memory to the domains from either source,
+// divide_cores() or pin_domains(). Only the first may leave cores out or keep some back by itself;
+// requested pins are never changed.
 #include "plan/pinning/pinning.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace dtl {
 namespace {
 
-// What follows from the CPUs that were asked for: cores, NUMA nodes, threads.
+// Derives cores, NUMA nodes and threads from requested CPUs.
 Domain describe(const NodeTopology& topology, const CpuSet& cpus, int share) {
   Domain domain;
   domain.cpus = cpus;
@@ -28,17 +28,16 @@ Domain describe(const NodeTopology& topology, const CpuSet& cpus, int share) {
     ++domain.cores;
     numa.insert(core.numa);
   }
-  if (domain.cores == 0) domain.cores = cpus.count();  // a node that cannot name its cores
+  if (domain.cores == 0) domain.cores = cpus.count();  // a node that does not know its cores
   domain.numa.assign(numa.begin(), numa.end());
-  // A thread for each core, not for each CPU. Under a quota of CPU time, no more than this rank's
-  // share of it.
+  // One thread per core, not per CPU. Under a CPU quota, no more than this rank's share of it.
   domain.threads = domain.cores;
   if (topology.quota_cpus > 0) domain.threads = std::min(domain.threads, share);
   return domain;
 }
 
-// Of the cores that no domain has a part of, `count` for each rank: near it if there are any. The
-// pins that were asked for are not made smaller for that, so there may be too few.
+// Keeps `count` completely unused cores for each rank, near it if possible. Requested pins never
+// shrink for that, so there may be too few.
 void keep_idle_cores(const NodeTopology& topology, std::vector<Domain>& domains, int count,
                      const std::string& host) {
   CpuSet taken;
@@ -68,7 +67,7 @@ void keep_idle_cores(const NodeTopology& topology, std::vector<Domain>& domains,
 }
 
 // Memory from the domain's own NUMA nodes, unless those are all nodes. Preferred, not bound: a rank
-// that needs more than they have takes it from others, and is not killed for want of memory.
+// that needs more memory takes it from other nodes, and is not killed.
 void bind_memory(const NodeTopology& topology, const std::optional<MemoryPolicy>& asked,
                  Domain& domain) {
   const std::size_t nodes = topology.numa_nodes.size();
@@ -78,7 +77,7 @@ void bind_memory(const NodeTopology& topology, const std::optional<MemoryPolicy>
   if (domain.memory == MemoryPolicy::kDefault) return;
   for (const int numa : domain.numa) {
     const auto index = static_cast<std::size_t>(numa);
-    // A core may name a NUMA node that the node's list lacks: both come from its agent.
+    // A core may name a NUMA node that the list lacks: both come from the agent.
     if (index < nodes) domain.memory_nodes.push_back(topology.numa_nodes[index].os_index);
   }
 }
@@ -90,15 +89,15 @@ int slower_cores(const NodeTopology& topology) {
       }));
 }
 
-// --comm-cores, or one where a rank has enough cores. CCL_WORKER_COUNT is a wish: where a rank has
-// too few cores for it, none is kept. --comm-cores is an order, and then an error.
+// --comm-cores, or one if a rank has enough cores. CCL_WORKER_COUNT is only a wish: if a rank has
+// too few cores, none is kept. With --comm-cores that is an error.
 int comm_cores_of(const PinSettings& settings, const std::vector<Domain>& domains,
                   const std::string& host) {
-  int least = domains.front().threads;  // by cores and by quota
+  int least = domains.front().threads;  // limited by cores and quota
   for (const Domain& domain : domains) least = std::min({least, domain.threads, domain.cores});
   if (!settings.comm_cores) {
     const int wanted = settings.worker_cores.value_or(least >= kCommFrom ? 1 : 0);
-    // Nobody asked for it by --comm-cores: no rank gives its last core.
+    // Without --comm-cores, no rank gives up its last core.
     return wanted < least ? wanted : 0;
   }
   if (*settings.comm_cores > 0 && *settings.comm_cores >= least) {
@@ -117,8 +116,8 @@ NodePins pin_node(const PinSettings& settings, const NodeTopology& topology, int
   NodePins pins;
   const PinRequest& request = settings.request;
   if (request.kind == PinKind::kDefault) {
-    // Divided twice: how many cores a rank has decides whether one is kept, and then the rest is
-    // divided.
+    // Divides twice: the number of cores per rank decides whether one is kept for communication;
+    // the second division excludes it.
     pins.domains = divide_cores(topology, local_size);
     const int comm = comm_cores_of(settings, pins.domains, host);
     if (comm > 0) pins.domains = divide_cores(topology, local_size, comm);

@@ -1,4 +1,4 @@
-// `allowed` of each task has what the scheduler has bound it to.
+// `allowed` of each task is what the scheduler bound it to.
 #include "plan/pinning/task_pins.h"
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 namespace dtl {
 namespace {
 
-// A scheduler that binds nothing gives all tasks the same CPUs. If each divided them alone, all
-// ranks would get the first cores.
+// A scheduler that binds nothing gives all tasks the same CPUs. If each task divided them
+// separately, all ranks would get the first cores.
 std::vector<NodePins> divided(const std::vector<PinnedTask>& tasks) {
   NodePins all = pin_node(tasks[0].settings, *tasks[0].topology, static_cast<int>(tasks.size()),
                           tasks[0].host);
@@ -16,7 +16,7 @@ std::vector<NodePins> divided(const std::vector<PinnedTask>& tasks) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     pins[i].domains.push_back(std::move(all.domains[i]));
   }
-  // They are about the machine, so one task tells them.
+  // They concern the machine, so one task reports them.
   pins[0].warnings = std::move(all.warnings);
   pins[0].notes = std::move(all.notes);
   return pins;
@@ -33,7 +33,7 @@ std::vector<NodePins> pin_tasks(const std::vector<PinnedTask>& tasks) {
   std::vector<NodePins> pins;
   for (const PinnedTask& task : tasks) {
     NodeTopology own = *task.topology;
-    // Each task's agent reports the whole quota.
+    // Each task's agent reports the quota of the whole machine.
     own.quota_cpus /= static_cast<double>(tasks.size());
     pins.push_back(pin_node(task.settings, own, 1, task.host));
   }

@@ -1,7 +1,6 @@
 #pragma once
-// The pins of tasks that a scheduler has started on one machine, each with a rank of its own: a
-// rank keeps to the CPUs that its task was bound to, since the limits of the task hold for it.
-// Pure.
+// Pins for tasks that a scheduler started on one machine, each with one rank: a rank keeps to the
+// CPUs that its task was bound to, since the task's limits apply to it. Pure.
 
 #include <functional>
 #include <string>
@@ -13,12 +12,12 @@ namespace dtl {
 
 struct PinnedTask {
   PinSettings settings;
-  const NodeTopology* topology;  // what the task's agent has found; borrowed
+  const NodeTopology* topology;  // as the task's agent reported it; borrowed
   std::string host;              // for messages
 };
 
-// One domain for each. Where all are bound to the same CPUs, they divide these as the ranks of a
-// node do. A quota is the machine's. Throws Error(kConfig) that names the host.
+// One domain for each task. If all are bound to the same CPUs, they divide these as the ranks of a
+// node do. A quota applies to the whole machine. Throws Error(kConfig) that names the host.
 std::vector<NodePins> pin_tasks(const std::vector<PinnedTask>& tasks);
 
 }  // namespace dtl

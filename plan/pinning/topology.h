@@ -1,7 +1,6 @@
 #pragma once
-// What a node says about itself: filled in by the agent, sent in Hello, read by the plan and by
-// whoever chooses the network. Plain values; no hwloc here, so that the plan can be tested on
-// invented machines.
+// The facts of a node: the agent collects them, Hello sends them, the plan and the choice of
+// network use them. Plain values without hwloc, so that tests can plan for invented machines.
 
 #include <cstdint>
 #include <string>
@@ -15,14 +14,15 @@ struct Core {
   int package = 0;        // hwloc logical index of the socket
   int numa = 0;           // hwloc logical index of the NUMA node
   std::vector<int> cpus;  // OS numbers of its hardware threads, ascending
-  // Cores with the same number share the cache; numbers count through the node. A node that does
-  // not tell gives each core its own cache1 and cache2, and each NUMA node its own cache3.
+  // Cores with the same number share the cache; numbers are unique in the node. If the node does
+  // not report caches, each core has separate cache1 and cache2, and each NUMA node a separate
+  // cache3.
   int cache1 = 0, cache2 = 0, cache3 = 0;
   int kind = 0;  // 0: the fastest cores of the node; 1 and up: slower ones (E-cores)
 };
 
 struct NumaNode {
-  int os_index = 0;  // what the kernel calls it; Core::numa counts through this list instead
+  int os_index = 0;  // the kernel's number; Core::numa is an index into this list
   std::uint64_t memory_bytes = 0;
 };
 
@@ -31,38 +31,38 @@ struct NodeTopology {
   CpuSet allowed;           // affinity of the agent within its cpuset: pins never leave it
   double quota_cpus = 0;    // cgroup CPU quota in CPUs (cpu.max, cfs_quota/cfs_period); 0 = none
   std::uint64_t memory_bytes = 0;
-  std::vector<NumaNode> numa_nodes;  // in hwloc's logical order; empty: not known
+  std::vector<NumaNode> numa_nodes;  // in hwloc's logical order; empty: unknown
 };
 
-// Where the pages of a rank are taken from, among its domain's NUMA nodes.
+// The source of a rank's memory pages, among its domain's NUMA nodes.
 enum class MemoryPolicy : std::uint8_t {
-  kDefault,     // wherever the thread runs that touches a page first
-  kPreferred,   // from these nodes as long as they have any
+  kDefault,     // on the node whose thread touches a page first
+  kPreferred,   // from these nodes while they have free pages
   kBind,        // from these nodes only
   kInterleave,  // from these nodes in turn
 };
 
-// A network interface. Those that are down or lead nowhere are listed, too; launcher/network
-// judges.
+// A network interface. The list includes those that are down or lead nowhere; launcher/network
+// judges them.
 struct Nic {
   std::string name;  // "eth0"
   bool up = false;
   bool loopback = false;
   std::vector<std::string> addresses;           // numeric, IPv4 and IPv6, without prefix length
   std::vector<std::uint32_t> prefix_bits = {};  // of each address
-  bool inside = false;           // a bridge without a physical port, as containers use
+  bool inside = false;           // a bridge without a physical port, as used by containers
   std::uint32_t speed_mbps = 0;  // of the link; 0: unknown
   std::uint32_t mtu = 0;         // bytes; 0: unknown
   int numa = -1;                 // the NUMA node it is attached to, as Core::numa; -1: unknown
 };
 
 struct NodeFacts {
-  std::string hostname;           // what the node calls itself
-  std::string machine_id;         // the same for two names of one machine only; empty when unknown
-  std::string boot_id;            // ... until it boots again
+  std::string hostname;           // the node's own hostname
+  std::string machine_id;         // equal only for names of the same machine; empty: unknown
+  std::string boot_id;            // changes at each boot
   std::string agent_version;      // "0.1.0"
-  std::string reached_at;         // its address that the ssh connection came to; empty without one
-  std::uint32_t descriptors = 0;  // that its agent may have open at once; 0: unknown
+  std::string reached_at;         // its address in the ssh connection; empty without one
+  std::uint32_t descriptors = 0;  // that its agent may open at once; 0: unknown
   NodeTopology topology;
   std::vector<Nic> nics;
   std::vector<std::string> accelerators;  // device files of GPUs and the like: "/dev/nvidia0"
