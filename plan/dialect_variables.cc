@@ -53,7 +53,7 @@ Variables dialect_variables(Dialect dialect, const RankIdentity& id) {
               {"OMPI_COMM_WORLD_SIZE", world},
               {"OMPI_COMM_WORLD_LOCAL_RANK", local},
               {"OMPI_COMM_WORLD_LOCAL_SIZE", size},
-              {"OMPI_COMM_WORLD_NODE_RANK", local},  // among all jobs of the node, of which there is one
+              {"OMPI_COMM_WORLD_NODE_RANK", local},  // among the jobs of the node: just one
               {"OMPI_UNIVERSE_SIZE", world},
               {"OMPI_APP_CTX_NUM_PROCS", std::to_string(id.program_size)}};
     case Dialect::kTorchrun:

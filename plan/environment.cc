@@ -139,8 +139,7 @@ Map default_variables(const RankIdentity& id) {
   if (!id.comm_cpus.empty()) {
     variables["DTRING_COMM_CPUS"] = fmt::format("{}", fmt::join(id.comm_cpus, ","));
   }
-  if (id.comm.of_each > 0) {  // oneCCL needs COUNT CPUs of each local rank, in the same list on all
-                              // ranks
+  if (id.comm.of_each > 0) {  // oneCCL needs COUNT CPUs of each local rank, the same list in all
     variables["CCL_WORKER_COUNT"] = std::to_string(id.comm.of_each);
     variables["CCL_WORKER_AFFINITY"] = fmt::format("{}", fmt::join(id.comm.cpus, ","));
   }

@@ -1,6 +1,6 @@
-// Three steps: what each host offers, how many ranks each gets, and which rank that is. The first
-// two only count; number() alone knows that a machine may have several names. Totals have 64 bits:
-// kMaxHosts hosts of kMaxRanks slots each are more than an int holds.
+// Three steps: how many ranks each host offers, how many it gets, and which ranks those are. The
+// first two only count; only number() knows that a machine may have several names. Totals have 64
+// bits: kMaxHosts hosts of kMaxRanks slots each overflow an int.
 #include "plan/placement.h"
 
 #include <fmt/format.h>
@@ -20,22 +20,22 @@
 namespace dtl {
 namespace {
 
-// What each host offers. Names without slots share the cores that the node's other names leave.
+// The number of ranks that each host offers. Names without slots share the node's remaining cores.
 std::vector<std::int64_t> capacities(const Request& request, const std::vector<int>& cores,
                                      const std::vector<int>& first) {
-  // -ppn overrules the slots of all hosts, as mpirun does.
+  // -ppn overrides the slots of all hosts, as in mpirun.
   const auto named = [&](std::size_t i) {
     if (request.placement.ranks_per_node) return request.placement.ranks_per_node;
     return i < request.hosts.size() ? request.hosts[i].slots : std::nullopt;
   };
-  std::vector<std::int64_t> left(cores.size());  // of each node, under its first name
+  std::vector<std::int64_t> left(cores.size());  // cores left, under the node's first name
   for (std::size_t i = 0; i < cores.size(); ++i) left[i] = std::max(cores[i], 1);
   for (std::size_t i = 0; i < cores.size(); ++i) {
     left[static_cast<std::size_t>(first[i])] -= named(i).value_or(0);
   }
   std::vector<std::int64_t> slots;
   for (std::size_t i = 0; i < cores.size(); ++i) {
-    // In the hosts' order: the first name without slots takes what is left, up to its max_slots.
+    // In the hosts' order: the first name without slots takes the rest, up to its max_slots.
     std::int64_t& rest = left[static_cast<std::size_t>(first[i])];
     if (named(i)) {
       slots.push_back(*named(i));
@@ -49,7 +49,7 @@ std::vector<std::int64_t> capacities(const Request& request, const std::vector<i
   return slots;
 }
 
-// Why there are so few, for the message: "-ppn 2 on 2 hosts makes 4".
+// The reason for the limit, for the message: "-ppn 2 on 2 hosts makes 4".
 std::string offer(const Request& request, std::size_t hosts, std::int64_t total, bool by_quota) {
   if (request.placement.ranks_per_node) {
     return fmt::format("-ppn {} on {} makes {}", *request.placement.ranks_per_node,
@@ -82,7 +82,7 @@ std::int64_t check_ranks(const Request& request, std::size_t hosts, std::int64_t
   check_positive(request.placement.ranks, "-np");
   check_positive(request.placement.ranks_per_node, "-ppn");
   std::int64_t ranks = request.placement.ranks ? *request.placement.ranks : total;
-  // An elastic job takes what there is, within its range. With --oversubscribe slots set no bound.
+  // An elastic job uses all slots within its range. With --oversubscribe slots set no limit.
   if (request.placement.rank_range) {
     const auto [least, most] = *request.placement.rank_range;
     ranks = request.placement.oversubscribe ? most : std::clamp<std::int64_t>(total, least, most);
@@ -102,7 +102,7 @@ std::int64_t check_ranks(const Request& request, std::size_t hosts, std::int64_t
   return ranks;
 }
 
-// --oversubscribe: one more on each host in turn, as far as its max_slots allows.
+// --oversubscribe: one more rank on each host in turn, up to its max_slots.
 void deal_surplus(const Request& request, std::int64_t left, std::vector<int>& counts) {
   const auto has_room = [&](std::size_t host) {
     if (host >= request.hosts.size() || !request.hosts[host].max_slots) return true;
@@ -115,7 +115,7 @@ void deal_surplus(const Request& request, std::int64_t left, std::vector<int>& c
       ++counts[host];
       --left;
     }
-    // A round in which no host took any would repeat forever.
+    // A round in which no host took a rank would repeat forever.
     if (left < before) continue;
     const std::int64_t placed = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
     throw option_error(fmt::format("-np {}", placed + left),
@@ -125,14 +125,14 @@ void deal_surplus(const Request& request, std::int64_t left, std::vector<int>& c
   }
 }
 
-// In node1:2222 the number is slots, but a user of other programs may mean a port.
-// Left unasked, two cores would start 2,222 ranks.
+// In node1:2222 the number means slots, but users of other programs may mean a port. Unchecked, two
+// cores would start 2,222 ranks.
 void check_for_ports(const Request& request, const std::vector<int>& cores,
                      const std::vector<int>& counts) {
-  // A number of at least four digits, and more than 16 ranks for each core: who means that says
+  // A number of at least four digits, and more than 16 ranks per core: users who mean that say
   // --oversubscribe.
   constexpr int kLikePort = 1000, kManyForCore = 16;
-  // Both say how many ranks are wanted, so nothing is left to doubt.
+  // Either option states the number of ranks, so there is no doubt.
   if (request.placement.oversubscribe || request.placement.ranks_per_node) return;
   for (std::size_t i = 0; i < request.hosts.size(); ++i) {
     const Host& host = request.hosts[i];
@@ -145,10 +145,9 @@ void check_for_ports(const Request& request, const std::vector<int>& cores,
   }
 }
 
-// How many of `ranks` each host gets: as many as it offers, one host after the other, or `deal` at
-// a time in turn.
-// What remains has found no room, and is for deal_surplus(). A round that places nothing is the
-// last one.
+// How many of `ranks` each host gets: as many as it offers, host after host, or `deal` at a time in
+// turn. The remaining ranks found no room; deal_surplus() places them. A round that places nothing
+// ends the loop.
 std::vector<int> share_out(const std::vector<std::int64_t>& slots, std::optional<int> deal,
                            std::int64_t ranks) {
   std::vector<int> counts(slots.size());
@@ -165,7 +164,7 @@ std::vector<int> share_out(const std::vector<std::int64_t>& slots, std::optional
   return counts;
 }
 
-// The host of each rank, in order of rank, from how many each gets.
+// The host of each rank, in order of rank, from the number of ranks per host.
 std::vector<int> dealt(std::vector<int> counts, std::optional<int> deal) {
   std::vector<int> hosts;
   const auto total =
@@ -188,8 +187,9 @@ void check_size(const Request& request, std::size_t host, int ranks) {
       fmt::format("-ppn {}", kMaxLocalRanks));
 }
 
-// `hosts` has the host of each rank. Ranks of a machine with several names all go to the agent of
-// its first name, the only one that is kept. Tasks keep an agent each, and share only the numbers.
+// `hosts` has the host of each rank. The ranks of a machine with several names all go to the agent
+// of its first name, the only one that stays. Tasks keep separate agents, and share only the
+// numbering.
 std::vector<RankPlace> number(const Request& request, const std::vector<int>& hosts,
                               const std::vector<int>& first) {
   const auto machine_of = [&](int host) {
@@ -199,7 +199,7 @@ std::vector<RankPlace> number(const Request& request, const std::vector<int>& ho
   int known = 0;
   for (const int host : hosts) {
     const std::size_t machine = machine_of(host);
-    // Machines are numbered by their first rank. Sizes must be known before any place is made.
+    // Machines are numbered by their first rank. All sizes must be known before creating places.
     if (sizes[machine]++ == 0) nodes[machine] = known++;
   }
   for (std::size_t host = 0; host < sizes.size(); ++host) check_size(request, host, sizes[host]);
@@ -236,8 +236,8 @@ void check_rank_map(const Request& request, std::size_t hosts) {
                      "-rankmap 0,0,1 or -rankmap '(0,4,2)'");
 }
 
-// "0,4,2" -> 0 0 1 1 2 2 3 3. The size is checked before the block is made: "0,65535,65535" is a
-// short text. With 64 bits the product cannot overflow.
+// "0,4,2" -> 0 0 1 1 2 2 3 3. Checks the size before expanding: "0,65535,65535" is a short text.
+// The 64-bit product cannot overflow.
 void add_block(std::string_view text, std::string_view block, std::vector<int>& hosts) {
   std::vector<int> numbers;
   for (const std::string& word : split(block, ',')) {
@@ -260,7 +260,7 @@ void add_block(std::string_view text, std::string_view block, std::vector<int>& 
 std::vector<int> parse_rank_map(std::string_view text) {
   std::vector<int> hosts;
   std::string_view rest = trim(text);
-  // PMI_process_mapping has this form around the same blocks.
+  // PMI_process_mapping wraps the same blocks in this form.
   constexpr std::string_view kVector = "(vector,";
   if (rest.starts_with(kVector) && rest.ends_with(')')) {
     rest.remove_prefix(kVector.size());
@@ -294,7 +294,7 @@ std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks) {
   for (std::size_t i = 0; i < request.programs.size(); ++i) {
     const bool last = i + 1 == request.programs.size();
     const auto count = static_cast<std::size_t>(request.programs[i].ranks.value_or(1));
-    // The last program takes all ranks that are left.
+    // The last program takes all remaining ranks.
     programs.resize(last ? ranks : std::min(ranks, programs.size() + count), static_cast<int>(i));
   }
   return programs;
@@ -309,7 +309,7 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
     std::iota(first.begin(), first.end(), 0);
   }
   if (!request.placement.rank_map.empty()) {
-    // A map overrules all slots, so nothing is counted.
+    // A map overrides all slots, so nothing is counted.
     check_rank_map(request, cores.size());
     return number(request, request.placement.rank_map, first);
   }

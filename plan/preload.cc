@@ -1,5 +1,5 @@
-// Where libraries lie is the nodes' knowledge, so there are two steps: libraries_to_find() asks,
-// and add_preloads() uses the answers. LD_PRELOAD is rewritten for each node.
+// Only the nodes know where libraries are, so there are two steps: libraries_to_find() makes the
+// questions, and add_preloads() uses the answers. LD_PRELOAD is rewritten for each node.
 #include "plan/preload.h"
 
 #include <fmt/format.h>
@@ -20,8 +20,8 @@ namespace {
 struct Known {
   std::string_view name;
   Preload preload;
-  std::vector<std::string> libraries;  // any will do; the first where a folder has several
-  // What to type on the node that lacks it; "there" follows.
+  std::vector<std::string> libraries;  // any will do; the first if a folder has several
+  // A command that installs it, for the hint; "there" follows.
   std::string_view package;
 };
 
@@ -45,8 +45,8 @@ const Known& known(Preload preload) {
                        [&](const Known& each) { return each.preload == preload; });
 }
 
-// What ranks of `program` will find in the variable, "" without it. Weakest first: what was
-// inherited, -genv, the program's own -env. The last one that has the name counts.
+// The variable's value in the ranks of `program`, "" without it. Weakest first: inherited, -genv,
+// the program's -env. The last entry with the name counts.
 std::string value_for(const Request& request, const Program& program, std::string_view name) {
   std::string value;
   const Variables& inherited =
@@ -59,7 +59,7 @@ std::string value_for(const Request& request, const Program& program, std::strin
   return value;
 }
 
-// ld.so takes blanks and colons alike between entries.
+// ld.so accepts spaces and colons between entries.
 std::vector<std::string> entries_of(std::string list) {
   std::replace(list.begin(), list.end(), ' ', ':');
   std::vector<std::string> entries = split(list, ':');
@@ -67,7 +67,7 @@ std::vector<std::string> entries_of(std::string list) {
   return entries;
 }
 
-// The file that an entry means. Nothing for a bare name or $LIB: only ld.so knows where these lead.
+// The file of an entry. nullopt for a bare name or $LIB: only ld.so knows their folders.
 std::optional<std::string> file_of(const std::string& entry, const std::string& directory) {
   if (entry.find('/') == std::string::npos || entry.find('$') != std::string::npos)
     return std::nullopt;
@@ -79,7 +79,7 @@ void add_once(std::vector<std::string>& list, std::string text) {
   if (is_new) list.push_back(std::move(text));
 }
 
-// The environment of a rank is sorted by name (environment.cc), and has to stay so.
+// The environment of a rank is sorted by name (environment.cc), and must stay sorted.
 std::vector<std::string>::iterator place_of(std::vector<std::string>& environment,
                                             const std::string& name) {
   return std::lower_bound(environment.begin(), environment.end(), name + "=",
@@ -91,7 +91,7 @@ std::vector<std::string>::iterator place_of(std::vector<std::string>& environmen
 void set_variable(std::vector<std::string>& environment, const std::string& name,
                   const std::string& value, bool replace) {
   const auto place = place_of(environment, name);
-  // Without `replace` what the user has set stays.
+  // Without `replace` the user's value stays.
   const bool there = place != environment.end() && place->starts_with(name + "=");
   if (there && replace) *place = name + "=" + value;
   if (!there) environment.insert(place, name + "=" + value);
@@ -103,7 +103,7 @@ class PreloadMaker {
       : plan_(plan), request_(request), places_(places), question_(libraries_to_find(request)) {}
 
   void make() {
-    // All nodes are looked at before any is refused, so that one message names all of them.
+    // Checks all nodes before throwing, so that one message names all of them.
     refuse_absent_libraries();
     refuse_divided_paths();
     for (NodePlan& node : plan_.nodes) {
@@ -123,13 +123,13 @@ class PreloadMaker {
     return found == answers->second.end() ? std::string() : found->second;
   }
 
-  // The user's own folders come first, whichever of the libraries they have.
+  // The user's folders come first, whichever of the libraries they have.
   std::string library(const NodePlan& node, Preload preload) const {
     std::string best;
     for (const std::string& name : known(preload).libraries) {
       const std::string found = place(node, name);
       if (found.empty()) continue;
-      // Of one folder's two the first of Known::libraries stays.
+      // Within one folder, the first of Known::libraries wins.
       if (best.empty() || nearness(found) < nearness(best)) best = found;
     }
     return best;
@@ -140,7 +140,7 @@ class PreloadMaker {
       return path.substr(0, path.rfind('/')) == folder;
     };
     const auto& folders = question_.folders;
-    // The system's folders are not in the list: they come last.
+    // The list does not contain the system's folders: they come last.
     return static_cast<std::size_t>(std::find_if(folders.begin(), folders.end(), holds) -
                                     folders.begin());
   }
@@ -153,7 +153,7 @@ class PreloadMaker {
       }
       if (without.empty()) continue;
       std::vector<std::string> folders = question_.folders;
-      // The agent looks into these two by itself.
+      // The agent itself searches these two.
       folders.insert(folders.end(), {"~/.local/lib", "/usr/local/lib"});
       throw Error(Exit::kConfig, fmt::format("--preload {}", known(preload).name),
                   fmt::format("{} {} not have {} in {} or the system's library folders",
@@ -163,7 +163,7 @@ class PreloadMaker {
     }
   }
 
-  // ld.so would take such a path for several. It has no way to quote one.
+  // ld.so would split such a path. Its syntax has no quotes.
   void refuse_divided_paths() const {
     for (const Preload preload : request_.environment.preload) {
       for (const NodePlan& node : plan_.nodes) {
@@ -184,8 +184,7 @@ class PreloadMaker {
     std::vector<std::string> entries;
     for (const Preload preload : request_.environment.preload)
       add_once(entries, library(node, preload));
-    // ld.so complains in every process about an entry that is not there, so it is left out on such
-    // nodes.
+    // ld.so complains in every process about a missing entry, so such nodes do not get it.
     for (const std::string& entry : entries_of(given)) {
       const auto file = file_of(entry, rank.working_directory);
       if (!file || !place(node, *file).empty()) {
@@ -202,7 +201,7 @@ class PreloadMaker {
     }
     const auto& all = request_.environment.preload;
     if (std::find(all.begin(), all.end(), Preload::kIomp) == all.end()) return;
-    // One thread on each core in turn, and no long spinning between parallel regions.
+    // One thread per core in turn, and only short spinning between parallel regions.
     set_variable(rank.environment, "KMP_AFFINITY", "granularity=fine,compact,1,0", false);
     set_variable(rank.environment, "KMP_BLOCKTIME", "1", false);
   }
@@ -250,10 +249,10 @@ LibraryQuestion libraries_to_find(const Request& request) {
         add_once(question.files, *file);
     }
     for (const std::string& folder : split(value_for(request, program, "LD_LIBRARY_PATH"), ':')) {
-      // An agent does not run in the ranks' folder, so a relative one would lead it elsewhere.
+      // An agent does not run in the ranks' folder, so a relative path would lead elsewhere.
       if (folder.starts_with('/')) add_once(question.folders, folder);
     }
-    // Where pip and conda install such libraries.
+    // pip and conda install such libraries there.
     for (const char* prefix : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
       const std::string value = value_for(request, program, prefix);
       if (value.starts_with('/')) add_once(question.folders, value + "/lib");

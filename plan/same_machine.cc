@@ -1,6 +1,6 @@
-// machine_id and boot_id together: clones of an image share the first, and containers of one host
-// the second. machine_id has more than /etc/machine-id: the namespaces and the user of the agent
-// (agent/node/detect.cc), since one agent cannot start ranks for another user or container.
+// Compares machine_id and boot_id together: clones of an image share the first, containers of one
+// host the second. machine_id also includes the agent's namespaces and user (agent/node/detect.cc),
+// since one agent cannot start ranks for another user or container.
 #include "plan/same_machine.h"
 
 #include <fmt/format.h>
@@ -16,11 +16,11 @@
 namespace dtl {
 namespace {
 
-// A long host file with every name twice would fill the screen.
+// A long hostfile with every name twice would fill the screen.
 constexpr std::size_t kShownMachines = 4;
 
-// Keys of `other`'s line that differ from those of the line that counts. They are lost, since one
-// node can be pinned in one way only, and the user should hear it.
+// Keys of `other`'s line that differ from those of the effective line. They have no effect, since a
+// node can be pinned in only one way; the user should be told.
 std::vector<std::string> overruled_keys(const Host& host, const Host& other) {
   std::vector<std::string> keys;
   const auto compare = [&](const char* key, const std::string& counts, const std::string& said) {
@@ -32,7 +32,7 @@ std::vector<std::string> overruled_keys(const Host& host, const Host& other) {
   return keys;
 }
 
-// "a, b and c", however few or many there are.
+// "a, b and c", for any number of names.
 std::string list_names(const std::vector<std::string>& names) {
   constexpr std::size_t kMostListed = 5;
   if (names.size() > kMostListed) return first_names(names);
@@ -59,8 +59,8 @@ std::string describe_machine(const std::vector<Host>& hosts,
 
 }  // namespace
 
-// An agent that cannot tell counts alone: two machines taken for one would put all ranks on the
-// first.
+// An agent with unknown ids counts as a separate machine: two machines mistaken for one would put
+// all ranks on the first.
 std::vector<int> nodes_of_hosts(const std::vector<NodeFacts>& facts) {
   std::map<std::tuple<std::string, std::string>, int> known;
   std::vector<int> first;
@@ -73,18 +73,18 @@ std::vector<int> nodes_of_hosts(const std::vector<NodeFacts>& facts) {
   return first;
 }
 
-// Where each task has a namespace of its own, tasks on one host may tell different ids: an equal
-// host name joins them.
+// Tasks on one host may report different ids if each has its own namespace: an equal hostname joins
+// them.
 std::vector<int> nodes_of_tasks(const std::vector<NodeFacts>& facts) {
   std::vector<int> first = nodes_of_hosts(facts);
   std::map<std::string, int> known;
   for (std::size_t i = 0; i < facts.size(); ++i) {
     const std::string& name = facts[i].hostname;
-    if (name.empty() || name == "localhost") continue;  // says nothing
+    if (name.empty() || name == "localhost") continue;  // identifies nothing
     const int seen = known.try_emplace(name, first[i]).first->second;
     const int own = first[i];
     if (seen == own) continue;
-    // Two groups turn out to be one machine: all of both get the lower number.
+    // Both groups are the same machine: all members get the lower number.
     std::replace(first.begin(), first.end(), std::max(seen, own), std::min(seen, own));
     known[name] = std::min(seen, own);
   }

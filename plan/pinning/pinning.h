@@ -1,8 +1,7 @@
 #pragma once
-// For each local rank: its CPUs, its number of threads, the cores that communicate for it and the
-// source of its memory. Either as requested (pin_domains.h), or by dividing the physical cores of
-// the node's budget evenly (core_division.cc). One node at a time; job_plan.cc loops over the
-// nodes. Pure.
+// For each local rank: its CPUs, threads, cores for communication and source of memory. Either as
+// requested (pin_domains.h), or by dividing the physical cores of the node's budget evenly
+// (core_division.cc). One node at a time; job_plan.cc loops over the nodes. Pure.
 
 #include <optional>
 #include <string>

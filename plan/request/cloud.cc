@@ -1,4 +1,4 @@
-// Names alone; agent/cloud knows how to ask a cloud.
+// Only names; agent/cloud knows how to ask a cloud.
 #include "plan/request/cloud.h"
 
 #include "base/error.h"

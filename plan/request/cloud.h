@@ -1,6 +1,6 @@
 #pragma once
-// Cloud: whose metadata service says beforehand that a host will be taken away (--spot). The
-// numbers are those of wire's WatchNotices, so they never change their meaning.
+// Cloud: the provider whose metadata service announces that a host will be taken away (--spot).
+// wire's WatchNotices uses these numbers, so they never change.
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@ namespace dtl {
 
 enum class Cloud : std::uint8_t { kOff = 0, kAuto = 1, kAws = 2, kGcp = 3, kAzure = 4 };
 
-// As users write it: "aws". Throws Error(kUsage).
+// As typed by users: "aws". Throws Error(kUsage).
 Cloud parse_cloud(const std::string& text);
 const char* cloud_name(Cloud cloud);
 

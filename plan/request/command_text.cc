@@ -1,6 +1,6 @@
-// Masking works on text and knows no program's options: names decide. Names of options are judged
-// by whole words, those of variables by any part (looks_secret()), as --tokenizer_name is a usual
-// option. Lines for a person come from the host's HostAccess.
+// Masks secrets in text by names, without knowing the programs' options. For options, whole words
+// count, as --tokenizer_name is common; for variables, any part does (looks_secret()). Commands for
+// a host come from its HostAccess.
 #include "plan/request/command_text.h"
 
 #include <fmt/format.h>
@@ -18,10 +18,10 @@ namespace {
 
 constexpr const char* kMask = "***";
 constexpr std::string_view kBlanks = " \t\n";
-// A shorter "secret" would mask ordinary words and digits that happen to be equal to it.
+// A shorter "secret" would mask ordinary words and digits equal to it.
 constexpr std::size_t kShortestSecret = 6;
 
-// Options are judged by whole words, or --tokenizer_name would hide its value.
+// Whole words count, or --tokenizer_name would hide its value.
 bool is_secret_option(std::string_view name) {
   std::string words(name);
   std::replace(words.begin(), words.end(), '-', '_');
@@ -52,7 +52,7 @@ void mask_values(std::string& text, const std::vector<std::string>& secrets) {
   }
 }
 
-// Where the word at `from` ends: at a blank outside of quotes. A shell's words, near enough.
+// The end of the word at `from`: a space outside of quotes. Approximates a shell's words.
 std::size_t end_of_word(std::string_view text, std::size_t from) {
   char quote = 0;
   for (std::size_t at = from; at < text.size(); ++at) {
@@ -68,7 +68,7 @@ std::size_t end_of_word(std::string_view text, std::size_t from) {
   return text.size();
 }
 
-// Secrets that stand inside of an argument: a script of a shell, a URL's parameters, a list.
+// Masks secrets inside an argument: a shell script, a URL's parameters, a list.
 std::string without_inner_secrets(std::string_view text) {
   constexpr std::string_view kBeforeName = " \t\n;&|(),?'\"`{";
   std::string shown;
@@ -77,7 +77,7 @@ std::string without_inner_secrets(std::string_view text) {
     shown += text.substr(at, begin - at);
     const std::size_t end = std::min(text.find_first_of(kBeforeName, begin), text.size());
     const std::string_view word = text.substr(begin, end - begin);
-    // NAME=value, or --name=value: the value ends where a shell's word does.
+    // NAME=value or --name=value: the value ends at the end of the shell's word.
     const std::size_t equals = word.find('=');
     at = end;
     if (equals != std::string_view::npos && is_secret_option(word.substr(0, equals))) {
@@ -89,7 +89,7 @@ std::string without_inner_secrets(std::string_view text) {
     if (equals != std::string_view::npos || !word.starts_with('-') || !is_secret_option(word)) {
       continue;
     }
-    // "--token X". Another option there means that this one was a switch.
+    // "--token X". If another option follows, this one was a switch.
     const std::size_t value = text.find_first_not_of(kBlanks, end);
     if (value == std::string_view::npos || value == end || text[value] == '-') continue;
     shown.append(text.substr(end, value - end)).append(kMask);
@@ -98,7 +98,7 @@ std::string without_inner_secrets(std::string_view text) {
   return shown;
 }
 
-// As in curl -H 'Authorization: Bearer X'. All up to a quote goes, since schemes differ in words.
+// As in curl -H 'Authorization: Bearer X'. Masks everything up to a quote, since schemes differ.
 std::string without_authorization(std::string text) {
   constexpr std::string_view kHeader = "authorization:";
   const std::size_t header = to_lower(text).find(kHeader);
@@ -109,8 +109,8 @@ std::string without_authorization(std::string text) {
                       std::string(" ") + kMask);
 }
 
-// Not every scheduler names its job, and a command that wants its number would be wrong then. Pods
-// go by their own names.
+// Not every scheduler provides the job's name, and a command with a wrong number would fail. Pods
+// have their own names.
 bool knows_job(const Host& host) {
   return !host.access.job.empty() || host.access.to_pod();
 }
@@ -137,8 +137,8 @@ std::string command_on(const Host& host, const std::string& command) {
   if (!host.user.empty()) text += "-l " + one_shell_word(host.user) + " ";
   if (!host.address.empty()) text += "-o HostName=" + one_shell_word(host.address) + " ";
   const std::vector<std::string> words = split(command, ' ');
-  // ssh joins its arguments with blanks and hands them to a shell there, so a command that needs no
-  // quotes reads best without them. Any other is quoted once, for the shell here.
+  // ssh joins its arguments with spaces and passes them to a shell there, so a command that needs
+  // no quotes is most readable without them. Others are quoted once, for the local shell.
   const bool bare = std::all_of(words.begin(), words.end(), [](const std::string& word) {
     return word.empty() || one_shell_word(word) == word;
   });
@@ -174,11 +174,11 @@ std::string without_url_passwords(std::string text) {
         text.substr(0, at).ends_with("http") || text.substr(0, at).ends_with("https");
     at += 3;
     const std::size_t end = std::min(text.find_first_of("/?# \t\n'\"", at), text.size());
-    // The last '@': a password may have one.
+    // The last '@': a password may contain one.
     const std::size_t sign = text.substr(at, end - at).rfind('@');
     if (sign == std::string::npos) continue;
     const std::size_t colon = text.substr(at, sign).find(':');
-    // A web server's user without a password is a token.
+    // A user without a password at a web server is a token.
     const std::size_t shown = colon != std::string::npos ? colon + 1 : is_web ? 0 : sign;
     if (shown < sign) text.replace(at + shown, sign - shown, kMask);
   }
@@ -192,7 +192,7 @@ std::vector<std::string> masked_arguments(std::span<const std::string> arguments
   bool mask_next = false;
   for (std::string text : arguments) {
     const std::size_t equals = text.find('=');
-    // "--token --verbose": the option had no value.
+    // "--token --verbose": the option has no value.
     const bool is_option = text.starts_with('-');
     if (mask_next && !is_option) {
       text = kMask;

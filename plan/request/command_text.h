@@ -1,7 +1,7 @@
 #pragma once
-// Commands as text: lines for a person to paste into a shell, and arguments of users as they may be
-// shown or written down. Messages suggest what will work on that very host, over ssh or by its
-// scheduler. Pure.
+// Commands as text: lines for users to paste into a shell, and users' arguments in a form that may
+// be shown or stored. Messages suggest commands that work on that specific host, over ssh or
+// through its scheduler. Pure.
 
 #include <span>
 #include <string>
@@ -11,26 +11,26 @@
 
 namespace dtl {
 
-// How to run a command line on a host by hand. For this machine it is the line itself; else it goes
-// by ssh with the user, port and address of the host file, or by the host's scheduler. A pod that
-// ends with its job runs nothing any more, so there it is what shows how the pod was set up. Parts
-// of `command` that come from elsewhere must be quoted already.
+// How to run a command line on a host by hand. For this machine it is the line itself; otherwise it
+// uses ssh with the user, port and address of the hostfile, or the host's scheduler. A pod that
+// ends with its job cannot run commands, so there it shows how the pod was set up. The caller must
+// quote untrusted parts of `command`.
 std::string command_on(const Host& host, const std::string& command);
 
-// What to look at by hand. The state of a host that has fallen silent:
+// Commands for users. Shows the state of a host that does not respond:
 std::string state_command(const Host& host);
-// what has killed a process there:
+// what killed a process there:
 std::string kills_command(const Host& host);
-// why the host does not let our agent in:
+// why the host rejects our agent's login:
 std::string login_command(const Host& host);
-// and what ends by force whatever a job may have left there.
+// and ends by force whatever a job may have left there.
 std::string leftovers_command(const Host& host);
 
-// The arguments with secrets masked: the value of an option or of a NAME=value whose name looks
-// secret (--hub_token X, --api-key=X), also within an argument (sh -c 'x --token X'); a URL's
-// password (http://user:X@host); what follows "Authorization:"; and every value that `environment`
-// ("NAME=value") has under a name that looks secret. They become ***. For what leaves the machine
-// or stays in a file, such as the report.
+// The arguments with secrets replaced by ***: the value of an option or NAME=value with a
+// secret-looking name (--hub_token X, --api-key=X), also within an argument (sh -c 'x --token X');
+// a URL's password (http://user:X@host); text after "Authorization:"; and every value in
+// `environment` ("NAME=value") with a secret-looking name. For text that leaves the machine or is
+// stored in a file, such as the report.
 std::vector<std::string> masked_arguments(std::span<const std::string> arguments,
                                           std::span<const std::string> environment);
 
@@ -38,7 +38,7 @@ std::vector<std::string> masked_arguments(std::span<const std::string> arguments
 std::vector<std::string> shown_arguments(std::span<const std::string> arguments,
                                          std::span<const std::string> environment);
 
-// https://user:password@host as https://user:***@host, anywhere in the text.
+// Replaces https://user:password@host by https://user:***@host, anywhere in the text.
 std::string without_url_passwords(std::string text);
 
 }  // namespace dtl

@@ -1,5 +1,5 @@
-// No name is resolved here: a name may be an alias of ssh_config. A text that is almost a host, as
-// other launchers have it, is refused with the reason and the place, never guessed at.
+// Resolves no name: it may be an alias in ssh_config. Text that is nearly a host, as in other
+// launchers' files, gives an error with reason and place; nothing is guessed.
 #include "plan/request/host_token.h"
 
 #include <arpa/inet.h>
@@ -22,13 +22,13 @@ bool is_name_character(char c) {
   return is_letter_or_digit(c) || std::string_view("._-").find(c) != std::string_view::npos;
 }
 
-// Printable ASCII as it is, other bytes by number: a terminal would obey some of them.
+// Printable ASCII unchanged, other bytes as numbers: a terminal would interpret some of them.
 std::string shown(char c) {
   return c > ' ' && c < 0x7f ? fmt::format("'{}'", c)
                              : fmt::format("byte 0x{:02x}", static_cast<unsigned char>(c));
 }
 
-// "fe80::1%eth0": an address and a zone. Whether the machine has such an interface is not checked.
+// "fe80::1%eth0": an address and a zone. Does not check whether such an interface exists.
 bool is_ipv6(std::string_view text) {
   const std::size_t percent = text.find('%');
   if (percent != text.npos) {
@@ -52,12 +52,12 @@ void check_characters(std::string_view host, const TextPosition& position) {
                                      printable(host.substr(0, 32))),
                          "the names of the hosts to use, one per line");
   }
-  if (host[0] == '-') {  // ssh would take it for an option
+  if (host[0] == '-') {  // ssh would read it as an option
     throw position.error(fmt::format("the host name '{}' starts with '-'", printable(host)),
                          "a name that starts with a letter or a digit");
   }
   for (std::size_t i = 0; i < host.size(); ++i) {
-    // These have a meaning in ranges and addresses, and are judged later.
+    // These are part of ranges and addresses, which are checked later.
     if (is_name_character(host[i]) || std::string_view(":%[],").find(host[i]) != host.npos)
       continue;
     throw position.at(i).error(fmt::format("{} cannot stand in a host name", shown(host[i])),
@@ -65,8 +65,8 @@ void check_characters(std::string_view host, const TextPosition& position) {
   }
 }
 
-// "[fe80::1]" or "[fe80::1]:2". Brackets are also those of a range: the colon inside has told them
-// apart, and the caller has seen it.
+// "[fe80::1]" or "[fe80::1]:2". Ranges also have brackets; the caller has checked that this one
+// contains a colon.
 void parse_bracketed_ipv6(std::string_view host, const TextPosition& position, HostToken& token) {
   const std::size_t end = host.find(']');
   const std::string_view address = host.substr(1, end - 1);
@@ -84,7 +84,7 @@ void parse_bracketed_ipv6(std::string_view host, const TextPosition& position, H
 }
 
 void parse_name_or_range(std::string_view host, const TextPosition& position, HostToken& token) {
-  // A colon inside brackets is not that of slots.
+  // A colon inside brackets does not precede slots.
   const std::size_t colon = host.rfind(':');
   const std::size_t bracket = host.rfind(']');
   const bool has_slots = colon != host.npos && (bracket == host.npos || colon > bracket);
@@ -97,7 +97,7 @@ void parse_name_or_range(std::string_view host, const TextPosition& position, Ho
     throw position.at(pattern.find(',')).error("',' between host names", "one host per line");
   }
   token.names = expand_hostlist(pattern, position);
-  // After expansion, since a range may put bad names together from good pieces.
+  // After expansion, since a range may combine valid pieces to invalid names.
   for (const std::string& name : token.names) check_host_name(name, position);
   if (has_slots) token.slots = parse_slots(host.substr(colon + 1), position.at(colon + 1));
 }
@@ -117,7 +117,7 @@ HostToken parse_host_token(std::string_view text, const TextPosition& position) 
     here = position.at(sign + 1);
   }
   check_characters(host, here);
-  // Two colons or more without brackets make an address, so "::1:2" has no slots.
+  // Two or more colons without brackets make an address, so "::1:2" has no slots.
   const bool bracketed = host[0] == '[' && host.substr(0, host.find(']')).find(':') != host.npos &&
                          host.find(']') != host.npos;
   const auto colons = std::count(host.begin(), host.end(), ':');
@@ -147,7 +147,7 @@ void check_host_name(const std::string& name, const TextPosition& position) {
     throw position.error(
         fmt::format("'{}' is not a host name: {} stands in it", printable(name), shown(c)));
   }
-  // getaddrinfo(3) would take "10.1" for 10.0.0.1. Here it is a mistyped address.
+  // getaddrinfo(3) would read "10.1" as 10.0.0.1. Here it is a mistyped address.
   const bool numeric = name.find_first_not_of("0123456789.") == std::string::npos;
   if (numeric && !is_ipv4(name)) {
     throw position.error(
@@ -188,7 +188,7 @@ bool is_loopback_name(const std::string& name) {
 std::string canonical_name(const std::string& name) {
   in6_addr address;
   char text[INET6_ADDRSTRLEN];
-  // inet_pton(3) takes no zone.
+  // inet_pton(3) accepts no zone.
   const std::size_t zone = std::min(name.find('%'), name.size());
   if (::inet_pton(AF_INET6, name.substr(0, zone).c_str(), &address) == 1 &&
       ::inet_ntop(AF_INET6, &address, text, sizeof text) != nullptr) {

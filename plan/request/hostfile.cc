@@ -1,6 +1,6 @@
-// One pass over the lines collects hosts; names that come again are merged at their first place, as
-// the order of hosts is that of ranks. Nothing is taken for granted in a line: a mistake that would
-// start ranks on the wrong hosts is an error with its place.
+// One pass over the lines collects hosts; repeated names are merged at their first place, as the
+// order of hosts is that of ranks. Lines are checked strictly: any mistake that would start ranks
+// on wrong hosts is an error with its place.
 #include "plan/request/hostfile.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 namespace dtl {
 namespace {
 
-// A host has one value of each, whichever of its lines gives it.
+// A host has one value of each, given by any of its lines.
 struct OneOf {
   const char* key;
   std::string Host::*member;
@@ -47,7 +47,7 @@ class HostCollector {
     merge(found->second, host, position);
   }
 
-  // Open MPI's "^host": it is left out, even if it is named later.
+  // Open MPI's "^host": excluded, even if it is named later.
   void exclude(const std::string& name, const TextPosition& position) {
     excluded_.try_emplace(canonical_name(name), name, position);
   }
@@ -60,7 +60,7 @@ class HostCollector {
   }
 
  private:
-  // Whoever leaves out a host that is not there has mistyped its name.
+  // Excluding a host that is not listed is a mistyped name.
   void check_excluded() const {
     std::vector<std::string> names;
     for (const Host& host : hosts_) names.push_back(canonical_name(host.name));
@@ -73,8 +73,8 @@ class HostCollector {
     }
   }
 
-  // Without counts, every mention is one slot, as in the machine files that schedulers write. Mixed
-  // with counts it could mean either.
+  // Without counts, every mention is one slot, as in schedulers' machine files. Mixed with counts
+  // it is ambiguous.
   void merge(std::size_t index, const Host& again, const TextPosition& position) {
     Host& first = hosts_[index];
     const std::string before = first.where.empty() ? "before" : "at " + first.where;
@@ -107,8 +107,7 @@ class HostCollector {
       throw position.error(fmt::format("'{}' has more than {} slots", again.name, kMaxRanks));
     }
     first.slots = total;
-    // Bounds add up as slots do.
-    // No job has more ranks, so no more count.
+    // Limits add up as slots do. No job has more ranks, so higher sums do not matter.
     if (first.max_slots) {
       first.max_slots = std::min(kMaxRanks, *first.max_slots + *again.max_slots);
     }
@@ -128,7 +127,7 @@ void check_max_slots(std::optional<int> slots, std::optional<int> max_slots,
       fmt::format("max_slots={}", slots.value_or(1)));
 }
 
-// Before anything else is read: for a binary file the first odd byte says more than a bad name.
+// Before everything else: for a binary file the first invalid byte says more than a bad name.
 void check_bytes(std::string_view line, const TextPosition& start) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (static_cast<unsigned char>(line[i]) >= ' ' || line[i] == '\t') continue;
@@ -138,8 +137,8 @@ void check_bytes(std::string_view line, const TextPosition& start) {
   }
 }
 
-// "[cluster]" of an inventory or an INI file would be the host "cluster". Brackets belong to a list
-// "[a,b]", to a range "[n01-n02]" or to an address, which may be mistyped.
+// "[cluster]" of an inventory or an INI file would become the host "cluster". Brackets belong to a
+// list "[a,b]", to a range "[n01-n02]" or to an address, which may be mistyped.
 void refuse_section(std::string_view line, const TextPosition& position) {
   if (line.size() < 3 || line.front() != '[' || line.back() != ']') return;
   const std::string_view inside = line.substr(1, line.size() - 2);
@@ -194,7 +193,7 @@ void parse_line(std::string_view line, const TextPosition& start, HostCollector&
         "one of the two");
   }
   check_max_slots(token.slots ? token.slots : items.slots, items.max_slots, position);
-  // All of them would be one machine.
+  // All of them would be the same machine.
   if (items.address && token.names.size() > 1) {
     throw position.error(fmt::format("'{}' is {} hosts, and addr={} is one", words[0].text,
                                      token.names.size(), *items.address),
@@ -225,10 +224,10 @@ std::vector<Host> parse_hostfile(std::string_view text, std::string_view path) {
   if (text.size() > kMaxHostfileBytes) {
     throw line_start(1).error(fmt::format("larger than {} bytes", kMaxHostfileBytes));
   }
-  // Editors of Windows write it, and CRLF.
+  // Windows editors write it, and CRLF.
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  // Lines keep their numbers: comments become blanks and are not cut out.
+  // Lines keep their numbers: comments become spaces instead of being removed.
   const auto for_each_line = [&](std::string_view rest, const auto& use) {
     for (std::size_t number = 1; !rest.empty(); ++number) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());

@@ -1,7 +1,7 @@
 #pragma once
-// The hostfile: dtlaunch-hostfile(5) is its grammar. It takes what the files of Hydra, Intel MPI,
-// Open MPI and DeepSpeed have in common, so that an existing one works as it is. Pure: text in,
-// hosts out, in file order. Who may write the file is checked where it is read.
+// The hostfile: dtlaunch-hostfile(5) is its grammar. It accepts the common syntax of Hydra's, Intel
+// MPI's, Open MPI's and DeepSpeed's files, so existing files work unchanged. Pure: text in, hosts
+// out, in file order. The code that reads the file checks who may write to it.
 
 #include <string_view>
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace dtl {
 
-// Every error is an Error(kBadInput) that starts with "file:line:column", quotes the offending text
-// and says what to write instead. A file without hosts is an error, never localhost. A host named
-// again (on any line) adds its slots to the first mention.
+// Every error is an Error(kBadInput) that starts with "file:line:column", quotes the invalid text
+// and says what to write instead. A file without hosts is an error; it never means localhost. A
+// host named again (on any line) adds its slots to the first mention.
 std::vector<Host> parse_hostfile(std::string_view text, std::string_view path);
 
 // The value of -hosts: "a,b:2,n[01-04]". Error(kUsage) with the column within the value.

@@ -1,5 +1,5 @@
-// Every key has all spellings that other launchers have for it, so that their files work unchanged.
-// Unknown ones are errors: a mistyped slots= would otherwise change the number of ranks silently.
+// Every key has all spellings of other launchers, so that their files work unchanged. Unknown keys
+// are errors: a mistyped slots= would silently change the number of ranks.
 #include "plan/request/hostfile_line.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ struct Spelling {
   std::string_view name;
   Key key;
 };
-// The spellings of Hydra, Open MPI and DeepSpeed, and our own; '-' and '_' are the same in a key.
+// The spellings of Hydra, Open MPI and DeepSpeed, and our own; '-' and '_' are equal in a key.
 constexpr std::array kSpellings = {
     Spelling{"slots", Key::kSlots},
     Spelling{"slot", Key::kSlots},
@@ -60,7 +60,7 @@ constexpr std::array kSpellings = {
     Spelling{"pin_domain", Key::kPinDomain},
     Spelling{"binding", Key::kBinding},
     Spelling{"bind", Key::kBinding},
-    // Open MPI reads these and ignores them, too
+    // Open MPI also reads and ignores these.
     Spelling{"boards", Key::kIgnored},
     Spelling{"sockets", Key::kIgnored},
     Spelling{"cores", Key::kIgnored},
@@ -94,7 +94,7 @@ int parse_port(std::string_view text, const TextPosition& position) {
 
 std::string parse_address(std::string_view text, const TextPosition& position) {
   std::string address(text);
-  // Brackets are usual around an IPv6 address, and harmless around another.
+  // Brackets are common around an IPv6 address, and harmless around others.
   if (address.size() > 2 && address.front() == '[' && address.back() == ']') {
     address = address.substr(1, address.size() - 2);
   }
@@ -111,8 +111,8 @@ void set_once(std::optional<T>& field, T value, std::string_view word,
   field = std::move(value);
 }
 
-// A word without '=' inside, or with nothing on one side: half of "slots = 4", or something else?
-// The message names the likely mistake.
+// A word without '=' inside, or with nothing on one side, such as half of "slots = 4". The message
+// names the likely mistake.
 Error stray_word(const Word& word, std::string_view next, const TextPosition& position) {
   const std::size_t equals = word.text.find('=');
   if (word.text[0] == ':') {
@@ -209,7 +209,7 @@ std::string without_comments(std::string_view text, std::string_view path) {
             .at(i - line_begin)
             .error("the comment that begins here has no end", "*/");
       }
-      // Line ends stay, so that lines keep their numbers.
+      // Newlines stay, so that lines keep their numbers.
       for (; i < end + 2; ++i) {
         if (text[i] == '\n') {
           ++line;

@@ -1,5 +1,5 @@
-// A pattern is cut into pieces first, each a list of choices, and names are made only once their
-// number and length are known to be within bounds: a short text can mean billions.
+// Splits a pattern into pieces, each a list of choices. Names are created only after checking their
+// number and length: a short text can mean billions.
 #include "plan/request/hostlist.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// "n01" -> 1, the place where its number starts; the length when it has none.
+// "n01" -> 1, the index where its number starts; the length if it has none.
 std::size_t number_start(std::string_view text) {
   std::size_t start = text.size();
   while (start > 0 && is_digit(text[start - 1])) --start;
@@ -29,8 +29,8 @@ struct Range {
   std::string_view stem, low, high;  // "n", "01", "04"
 };
 
-// "n01-n04" or "01-04": cut at the first dash with one stem and a number on both sides, because a
-// name may contain dashes itself.
+// "n01-n04" or "01-04": splits at the first dash with the same stem and a number on both sides,
+// because a name may contain dashes.
 std::optional<Range> split_range(std::string_view item) {
   for (std::size_t dash = item.find('-'); dash != item.npos; dash = item.find('-', dash + 1)) {
     const std::string_view left = item.substr(0, dash), right = item.substr(dash + 1);
@@ -43,7 +43,7 @@ std::optional<Range> split_range(std::string_view item) {
   return std::nullopt;
 }
 
-// Such a name would be "n01-m04" or "01-n04": a range of two stems, most likely a mistake.
+// "n01-m04" or "01-n04" would be a valid name, but most likely is a mistaken range.
 bool looks_like_range(std::string_view item) {
   const std::size_t dash = item.find('-');
   return dash != item.npos && dash > 0 && is_digit(item[dash - 1]) && is_digit(item.back());
@@ -51,7 +51,7 @@ bool looks_like_range(std::string_view item) {
 
 void append_range(const Range& range, std::string_view item, const TextPosition& position,
                   Choices& choices) {
-  // INT64_MAX - 1: the loop below goes one beyond `high`.
+  // INT64_MAX - 1: the loop below goes one past `high`.
   const auto low = parse_integer(range.low, 0, INT64_MAX - 1);
   const auto high = parse_integer(range.high, 0, INT64_MAX - 1);
   if (!low || !high) throw position.error(fmt::format("the numbers of '{}' are too large", item));
@@ -63,12 +63,12 @@ void append_range(const Range& range, std::string_view item, const TextPosition&
     throw position.error(fmt::format("the range '{}' has more than {} hosts", item, kMaxHosts));
   }
   for (std::int64_t number = *low; number <= *high; ++number) {
-    // As wide as `low` is: 8-10 has no zeros, and 08-10 has them.
+    // The width of `low`: 8-10 has no zeros, and 08-10 has them.
     choices.push_back(fmt::format("{}{:0{}}", range.stem, number, range.low.size()));
   }
 }
 
-// The inside of one pair of brackets.
+// The text inside one pair of brackets.
 Choices expand_set(std::string_view set, const TextPosition& position) {
   Choices choices;
   std::size_t offset = 0;
@@ -95,8 +95,8 @@ Choices expand_set(std::string_view set, const TextPosition& position) {
   return choices;
 }
 
-// "rack[1-2]n[01-04]" cut into literals (one choice) and sets. No set is expanded once those before
-// it make too many names.
+// Splits "rack[1-2]n[01-04]" into literals (one choice) and sets. Stops before expanding a set once
+// the number of names is too large.
 std::vector<Choices> cut(std::string_view pattern, const TextPosition& position) {
   std::vector<Choices> pieces;
   std::size_t hosts = 1;

@@ -1,4 +1,4 @@
-// Used wherever a warning may be about many hosts of a job at once.
+// For warnings that may concern many hosts of a job.
 #include "plan/request/name_list.h"
 
 #include <fmt/format.h>

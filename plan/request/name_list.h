@@ -6,7 +6,7 @@
 
 namespace dtl {
 
-// "a, b, c, d and 3 more": enough to see which they are, however many there are. "" for none.
+// "a, b, c, d and 3 more": enough to identify them, however many there are. "" for none.
 std::string first_names(const std::vector<std::string>& names);
 
 }  // namespace dtl

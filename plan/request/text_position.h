@@ -1,6 +1,6 @@
 #pragma once
-// TextPosition: a place in the user's text, and the errors that name it. A plain value. Columns are
-// 1-based and count bytes: whatever comes before an error on a line is ASCII.
+// TextPosition: a place in the user's text, and errors that name it. A plain value. Columns are
+// 1-based and count bytes: all text before an error on a line is ASCII.
 
 #include <cstddef>
 #include <string>
@@ -14,11 +14,11 @@ struct TextPosition {
   std::size_t column = 1;
   Exit status = Exit::kBadInput;
 
-  // "hosts:3:7", as compilers write places: editors jump there.
+  // "hosts:3:7", the format of compilers: editors jump there.
   std::string where() const { return prefix + std::to_string(column); }
   TextPosition at(std::size_t offset) const { return {prefix, column + offset, status}; }
   Error error(std::string reason, std::string hint = {}) const {
-    // Each form has its manual page or its example; a hint of its own says more.
+    // Each form has a manual page or an example; a specific hint says more.
     if (hint.empty()) {
       hint = status == Exit::kUsage ? "-hosts node01,node02:2" : "man 5 dtlaunch-hostfile";
     }

@@ -1,4 +1,4 @@
-// The page of --show-scheduler. It shows everything that was read and concluded, so that a user can
+// The page of --show-scheduler. It shows everything that was read and concluded, so users can
 // report a wrong conclusion with it.
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kPageColumns = 80;
 constexpr std::size_t kPageIndent = 12;  // of the texts beside the words on the left
 
-// One row: `label` on the left, the text beside it, broken between words. Values of variables may
-// hold anything, so the text is made printable.
+// One row: `label` on the left, the text beside it, wrapped between words. Values of variables may
+// contain anything, so the text is made printable.
 void add_row(std::string& page, std::string_view label, const std::string& text) {
   std::string line = fmt::format("{:<{}}", label, kPageIndent);
   bool is_empty = true;
@@ -49,7 +49,7 @@ std::string_view role_text(SchedulerRole role) {
 std::string starter_text(const SchedulerEvidence& evidence) {
   if (evidence.starter == nullptr) return "ssh";
   const auto& programs = evidence.starter->programs;
-  // Until it has been looked for, any of them may be the one.
+  // Before the search, any of them is possible.
   const std::string program =
       evidence.starter_path.empty()
           ? join(std::vector<std::string>(programs.begin(), programs.end()), " or ")
@@ -122,7 +122,7 @@ std::string evidence_text(const SchedulerEvidence& evidence) {
   if (evidence.ranks_per_node) {
     add_row(page, "ranks", fmt::format("{} on each node", *evidence.ranks_per_node));
   }
-  // The word is beside the first sentence only.
+  // The label is only beside the first sentence.
   std::string_view label = "so";
   for (const std::string& sentence : evidence.follows) {
     add_row(page, std::exchange(label, ""), sentence);

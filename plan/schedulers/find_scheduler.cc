@@ -1,4 +1,4 @@
-// Picks one scheduler and lets it read. Ambiguity is an error and never a guess: a job on the wrong
+// Selects one scheduler and lets it read. Ambiguity is an error, never a guess: a job on the wrong
 // hosts disturbs others.
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 namespace dtl {
 namespace {
 
-// ---- which scheduler is to be believed
+// ---- selecting the scheduler
 
 using Wanted = std::optional<const Scheduler*>;
 
@@ -23,8 +23,8 @@ struct Candidate {
   Sighting seen;
 };
 
-// Whether a job of the inner one may run inside of the outer one, whose variables are then still
-// there: a scheduler inside another, or kinds of pods that share variables.
+// Whether a job of the inner one may run inside the outer one and still see its variables: a
+// scheduler inside another, or kinds of pods that share variables.
 bool are_related(const Scheduler& inner, const Scheduler& outer) {
   return &inner == &outer || (inner.pods && outer.pods) || inner.runs_inside == outer.name;
 }
@@ -47,12 +47,12 @@ Candidate wanted_candidate(const SchedulerReader& variables, const Scheduler& wa
                      "dtlaunch --show-scheduler, or --scheduler none");
 }
 
-// Weak evidence, which other programs leave as well, counts beside its own kind or by itself. So
-// variables that someone has exported for torchrun do not contradict Slurm.
+// Weak evidence, which other programs also leave, counts only with strong evidence of the same kind
+// or alone. So variables exported for torchrun do not contradict Slurm.
 void drop_weak(std::vector<Candidate>& all) {
   const auto first =
       std::find_if(all.begin(), all.end(), [](const Candidate& each) { return !each.seen.weak; });
-  // Nothing sure: then the weak ones count.
+  // Only weak evidence: then it counts.
   if (first == all.end()) return;
   const Scheduler& sure = *first->scheduler;
   std::erase_if(all, [&](const Candidate& each) {
@@ -65,7 +65,7 @@ Candidate choose_scheduler(const SchedulerReader& variables, Wanted wanted) {
   std::vector<Candidate> all = find_candidates(variables);
   drop_weak(all);
   if (all.empty()) return {};
-  // In the order of schedulers(), each one's surest sighting first.
+  // In the order of schedulers(), each with its strongest evidence first.
   const Candidate& chosen = all[0];
   for (const Candidate& other : all) {
     if (are_related(*chosen.scheduler, *other.scheduler)) continue;
@@ -79,8 +79,8 @@ Candidate choose_scheduler(const SchedulerReader& variables, Wanted wanted) {
   return chosen;
 }
 
-// Why the evidence does not make this a job of the scheduler; empty: it does. Never where the user
-// has said which scheduler it is.
+// Why the evidence does not make this a job of the scheduler; empty: it does. Always empty if the
+// user chose the scheduler.
 std::string_view declined(const Candidate& chosen, Wanted wanted,
                           const SchedulerReader& variables) {
   if (!wanted && chosen.scheduler == nullptr && variables.has("DTL_RDZV")) {
@@ -91,9 +91,9 @@ std::string_view declined(const Candidate& chosen, Wanted wanted,
   return chosen.scheduler->declines(variables);
 }
 
-// ---- what it says
+// ---- reading its evidence
 
-// The scheduler may have said by its own name which host this is; names are compared only without.
+// The scheduler may identify this host by its own name; hostnames are compared only otherwise.
 void find_this_host(const SchedulerAnswers& answers, SchedulerEvidence& evidence) {
   const bool known = std::any_of(evidence.hosts.begin(), evidence.hosts.end(),
                                  [](const Host& host) { return host.here; });
@@ -101,7 +101,7 @@ void find_this_host(const SchedulerAnswers& answers, SchedulerEvidence& evidence
   for (Host& host : evidence.hosts) host.here = same_host_name(host.name, answers.host_name);
 }
 
-// What follows from a node's place, and whether it knows where to find the others.
+// Draws conclusions from a node's place, and whether it knows where to find the others.
 void settle_node(SchedulerEvidence& evidence) {
   if (evidence.role == SchedulerRole::kLauncher || evidence.refusal) return;
   const bool counted = evidence.elastic || evidence.node_count;
@@ -143,8 +143,8 @@ SchedulerEvidence no_scheduler(std::string_view reason, Wanted wanted) {
   return evidence;
 }
 
-// Whoever starts a job inside a rank does not want the hosts of the whole allocation: all other
-// ranks are on them.
+// A job started inside a rank must not use the hosts of the whole allocation: the other ranks are
+// on them.
 bool is_inside_a_rank(const SchedulerReader& variables, Wanted wanted) {
   return !wanted && variables.has("DTLAUNCH_JOB");
 }
@@ -175,7 +175,7 @@ SchedulerEvidence find_scheduler(const Variables& environment, Wanted wanted,
   const Candidate chosen = choose_scheduler(variables, wanted);
   const std::string_view reason = declined(chosen, wanted, variables);
   if (chosen.scheduler == nullptr || !reason.empty()) {
-    // Read for the record alone: --show-scheduler shows what was seen and declined.
+    // Read only to record it: --show-scheduler shows rejected evidence too.
     if (chosen.scheduler != nullptr) variables.text(chosen.seen.variable);
     evidence = no_scheduler(reason, wanted);
   } else {
@@ -192,7 +192,7 @@ HostAccess host_access(const SchedulerEvidence& evidence) {
   HostAccess access;
   if (evidence.scheduler == nullptr) return access;
   access.commands = &evidence.scheduler->commands(evidence);
-  // Commands for people want the job; in a step, job_id has the step's number as well.
+  // Users' commands need the job; in a step, job_id includes the step's number.
   access.job = evidence.step_of.empty() ? evidence.job_id : evidence.step_of;
   return access;
 }
@@ -201,7 +201,7 @@ bool same_host_name(const std::string& one, const std::string& other) {
   if (one.empty() || other.empty()) return false;
   if (canonical_name(one) == canonical_name(other)) return true;
   if (is_address(one) || is_address(other)) return false;
-  // Two long names that differ are two machines; a short one may be the beginning of a long one.
+  // Two different long names are two machines; a short one may be the beginning of a long one.
   const bool both_long = one.find('.') != one.npos && other.find('.') != other.npos;
   return !both_long && to_lower(first_label(one)) == to_lower(first_label(other));
 }

@@ -1,6 +1,6 @@
-// Flux shows two things: a task of a job (FLUX_TASK_RANK), or an instance to start jobs in
-// (FLUX_URI). A task has FLUX_URI as well, so FLUX_TASK_RANK decides. Lists of hosts have Slurm's
-// form. Neither says where hosts are in a variable: flux itself is asked.
+// Flux appears in two forms: a task of a job (FLUX_TASK_RANK), or an instance that can start jobs
+// (FLUX_URI). A task has FLUX_URI too, so FLUX_TASK_RANK decides. Host lists have Slurm's form. No
+// variable contains the hosts, so the flux program is asked.
 #include "plan/schedulers/flux.h"
 
 #include <fmt/format.h>
@@ -27,19 +27,19 @@ constexpr Starter kFluxExec = {
     .elsewhere_hint = "flux alloc -N 2 dtlaunch ..., or dtlaunch --show-scheduler",
 };
 
-// Where tasks meet: on the first host of the job's list, as its first task runs there. "": flux has
-// not answered, and DTL_RDZV has to say it.
+// The address where tasks meet: the job's first host, where its first task runs. "": flux has not
+// answered, and the user must set DTL_RDZV.
 std::string first_host(const SchedulerAnswers& answers) {
   if (!answers.tool || trim(*answers.tool).empty()) return {};
   const TextPosition start{"flux hostlist: column ", 1, Exit::kBadInput};
   const auto names = expand_slurm_hostlist(trim(*answers.tool), start);
-  // The text comes from a program, and the name goes into commands.
+  // The text comes from a program, and the name becomes part of commands.
   check_host_name(names[0], start);
   return names[0];
 }
 
-// A script of `flux batch`, or a shell of `flux alloc`: an instance of Flux with hosts of its own,
-// one for each of its brokers, in the order of their ranks.
+// A script of `flux batch` or a shell of `flux alloc`: a Flux instance with its own hosts, one per
+// broker, in order of rank.
 SchedulerEvidence read_instance(SchedulerReader& variables, const SchedulerAnswers& answers) {
   SchedulerEvidence evidence;
   evidence.starter = &kFluxExec;
@@ -56,7 +56,7 @@ SchedulerEvidence read_instance(SchedulerReader& variables, const SchedulerAnswe
     check_host_name(names[rank], start);
     const bool known = std::any_of(evidence.hosts.begin(), evidence.hosts.end(),
                                    [&](const Host& host) { return host.name == names[rank]; });
-    if (known) continue;  // several brokers on one host: one of them is enough
+    if (known) continue;  // several brokers on one host: one is enough
     Host& host = evidence.hosts.emplace_back();
     host.name = names[rank];
     host.where = "flux getattr hostlist";
@@ -99,8 +99,8 @@ std::vector<Sighting> look_for_flux(const SchedulerReader& variables, bool /*ask
   return sightings_of(variables, {variables.first_of({"FLUX_TASK_RANK", "FLUX_URI"})});
 }
 
-// Which hosts there are. For a task, a Flux before 0.59 says so in its list of jobs, as it has no
-// `flux hostlist`. With DTL_RDZV nobody needs to be asked.
+// Asks for the hosts. For a task, Flux before 0.59 reports them in its list of jobs, as it has no
+// `flux hostlist`. With DTL_RDZV the question is not needed.
 void ask_hostlist(const Sighting& /*seen*/, SchedulerReader& variables,
                   SchedulerQuestions& questions) {
   if (!variables.has("FLUX_TASK_RANK")) {
@@ -118,7 +118,7 @@ constexpr HostCommands kFluxCommands = {
     .runs = "flux run -n 1 --requires=host:{0} sh -c {2}",
 };
 
-// FLUX_URI and FLUX_JOB_ID stay: they are true for every rank.
+// FLUX_URI and FLUX_JOB_ID stay: they are valid for every rank.
 constexpr std::string_view kFluxTaskVariables[] = {"FLUX_TASK_*"};
 
 }  // namespace

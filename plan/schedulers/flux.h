@@ -1,6 +1,6 @@
 #pragma once
-// Flux: its tasks, one on each node or one for each rank, and scripts and shells of an instance,
-// from which `flux exec` starts agents. Pure.
+// Flux: its tasks, one per node or one per rank, and scripts and shells of an instance, from which
+// `flux exec` starts agents. Pure.
 
 #include "plan/schedulers/scheduler.h"
 

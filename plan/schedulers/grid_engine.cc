@@ -1,5 +1,5 @@
-// All families write PE_HOSTFILE in the same form. Its later words, queue and range, mean nothing
-// here: slots alone say how many ranks a host takes.
+// All families write PE_HOSTFILE in the same form. Its later words, queue and range, are ignored:
+// only slots determine the number of ranks on a host.
 #include "plan/schedulers/grid_engine.h"
 
 #include "base/text.h"
@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kHostFile = "PE_HOSTFILE";
 
-// qrsh hands standard input and output on, and ends with its command. -inherit makes it a task of
-// the job that runs; -V hands the environment on.
+// qrsh forwards standard input and output, and ends with its command. -inherit makes it a task of
+// the running job; -V passes the environment.
 constexpr StarterWord kQrshWords[] = {{"qrsh"}, {"sge"}};
 constexpr std::string_view kQrshPrograms[] = {"qrsh"};
 constexpr std::string_view kQrshArguments[] = {"-inherit", "-V"};
@@ -54,7 +54,7 @@ SchedulerEvidence read_sge_job(const Sighting& /*seen*/, SchedulerReader& variab
   evidence.job_id = variables.job_id("JOB_ID");
   evidence.starter = &kQrsh;
   const auto root = variables.text("SGE_ROOT"), architecture = variables.text("ARC");
-  // The folder is by architecture, as SGE keeps programs of several in one tree.
+  // The folder depends on the architecture, as SGE keeps programs for several in one tree.
   if (root && architecture) evidence.starter_folder = *root + "/bin/" + *architecture;
   evidence.hosts_are_all = true;
   return evidence;

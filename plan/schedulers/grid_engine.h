@@ -1,6 +1,5 @@
 #pragma once
-// Grid Engine, in all of its families: a file with a line for each host, and agents by `qrsh
-// -inherit`. Pure.
+// Grid Engine, all families: a file with a line for each host; `qrsh -inherit` starts agents. Pure.
 
 #include "plan/schedulers/scheduler.h"
 

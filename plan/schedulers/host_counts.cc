@@ -1,5 +1,5 @@
-// Sums for the batch systems. Hostfiles of users have rules of their own (plan/request/hostfile.h):
-// a scheduler's list has no ranges, no keys and no comments, so none are taken here.
+// Adds up slots for the batch systems. Users' hostfiles have other rules (plan/request/hostfile.h):
+// a scheduler's list has no ranges, keys or comments, so they are rejected here.
 #include "plan/schedulers/host_counts.h"
 
 #include <fmt/format.h>

@@ -13,17 +13,17 @@
 
 namespace dtl {
 
-// Hosts in order of their first mention; slots of a host that comes again add up. Bounded by the
-// limits of hostfiles.
+// Hosts in order of their first mention; the slots of repeated hosts add up. The limits of
+// hostfiles apply.
 class HostCounts {
  public:
   // where: the file or variable that names the hosts, for messages about each of them.
   explicit HostCounts(std::string where) : where_(std::move(where)) {}
 
-  // Throws position.error() for anything but the name of a host, and for too many hosts or slots.
+  // Throws position.error() for an invalid hostname, and for too many hosts or slots.
   void add(std::string_view name, int slots, const TextPosition& position);
   std::size_t count() const { return hosts_.size(); }
-  // Throws start.error() without any.
+  // Throws start.error() if there are none.
   std::vector<Host> take(const TextPosition& start);
 
  private:
@@ -32,8 +32,8 @@ class HostCounts {
   std::map<std::string, std::size_t> index_;
 };
 
-// For each line that is not empty: its words, and where it begins. Throws for a text that is larger
-// than a hostfile may be.
+// Calls back for each non-empty line, with its words and its beginning. Throws if the text is
+// larger than a hostfile may be.
 void for_each_line(std::string_view text, const std::string& path,
                    const std::function<void(const std::vector<Word>&, const TextPosition&)>& use);
 

@@ -1,5 +1,5 @@
-// Pods say their place in many ways: by torchrun's PET_* variables, by an index, by the pod's own
-// name, or by a hostfile. Each kind has a look, a read and rows of commands here.
+// Pods learn their place in several ways: from torchrun's PET_* variables, an index, the pod's name
+// or a hostfile. Each kind has a look function, a read function and commands here.
 #include "plan/schedulers/kubernetes.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 namespace dtl {
 namespace {
 
-constexpr int kPyTorchPort = 23456;  // PyTorchJob's, unless its port is named
+constexpr int kPyTorchPort = 23456;  // PyTorchJob's default
 
 // The number at the end of "dtl-worker-2", or of "dtl-node-0-3".
 std::optional<int> number_of_pod(const std::string& name) {
@@ -35,19 +35,19 @@ std::string name_of_pod(SchedulerReader& variables, const SchedulerAnswers& answ
   return variables.text("HOSTNAME").value_or(answers.host_name);
 }
 
-// Whether this pod is the one that the others look for. If no fellow of this pod has that name, it
-// is that of a Service, which leads to the first pod.
+// Whether this pod is the coordinator that the others look for. If the name does not belong to a
+// pod of this group, it is a Service's, which leads to the first pod.
 bool is_looked_for(const std::string& coordinator, const std::string& own) {
   if (coordinator.empty()) return false;
   const std::string label = first_label(coordinator), mine = first_label(own);
-  // "dtl-worker-2" is of the family "dtl-worker".
+  // "dtl-worker-2" belongs to the group "dtl-worker".
   const auto family = [](const std::string& name) { return name.substr(0, name.rfind('-')); };
   if (label == mine) return true;
   const bool fellow = number_of_pod(label) && family(label) == family(mine);
   return !fellow && number_of_pod(mine) == 0;
 }
 
-// "2"; "auto", "cpu" and "gpu" leave the number to the launcher.
+// "2"; with "auto", "cpu" and "gpu" the launcher chooses the number.
 void take_ranks_per_node(SchedulerReader& variables, SchedulerEvidence& evidence) {
   constexpr std::string_view kName = "PET_NPROC_PER_NODE";
   const auto text = variables.text(kName);
@@ -61,8 +61,8 @@ void take_ranks_per_node(SchedulerReader& variables, SchedulerEvidence& evidence
   evidence.ranks_per_node = variables.number(kName, 1, kMaxRanks);
 }
 
-// PyTorchJob without a Master and without a policy says how many pods there are, and no more. Its
-// first worker is then the one that coordinates.
+// PyTorchJob without a Master and without a policy only gives the number of pods. Then its first
+// worker is the coordinator.
 void take_first_worker(SchedulerReader& variables, const SchedulerAnswers& answers,
                        SchedulerEvidence& evidence) {
   const std::string own = name_of_pod(variables, answers);
@@ -84,16 +84,16 @@ void take_torchruns(SchedulerReader& variables, const SchedulerAnswers& answers,
   take_ranks_per_node(variables, evidence);
   evidence.max_restarts = variables.number("PET_MAX_RESTARTS", 0, INT32_MAX);
   if (variables.has("PET_RDZV_ENDPOINT")) {
-    if (!evidence.elastic && !evidence.node_count) evidence.node_count = 1;  // as torchrun has it
+    if (!evidence.elastic && !evidence.node_count) evidence.node_count = 1;  // as in torchrun
     take_endpoint(variables, "PET_RDZV_ENDPOINT", evidence);
     evidence.job_id = variables.job_id("PET_RDZV_ID");
-    // Nodes of an elastic job have no numbers: pods may come and go. The pod's own number is a
-    // wish.
+    // Nodes of an elastic job have no numbers: pods may come and go. The pod's number is a
+    // preference.
     evidence.node_hint = number_of_pod(name_of_pod(variables, answers));
     evidence.follows.push_back("nodes get their numbers from the one that coordinates");
     return;
   }
-  // Throws: without a number of nodes nobody knows when all have come.
+  // Throws: without a number of nodes it is unknown when all have connected.
   if (!evidence.elastic && !evidence.node_count) variables.needed("PET_NNODES");
   evidence.node_rank = variables.number("PET_NODE_RANK", 0, kMaxNodes - 1);
   take_endpoint(variables, variables.first_of({"PET_MASTER_ADDR", "MASTER_ADDR"}), evidence);
@@ -109,7 +109,7 @@ void take_torchruns(SchedulerReader& variables, const SchedulerAnswers& answers,
   }
 }
 
-// Without DTL_NNODES the number of nodes is left open: --nnodes may say it.
+// Without DTL_NNODES the number of nodes stays unknown: --nnodes may set it.
 void take_index(SchedulerReader& variables, SchedulerEvidence& evidence) {
   if (!variables.has("DTL_RDZV")) {
     throw file_error("DTL_RDZV", "", "missing: it tells the nodes where they meet",
@@ -119,11 +119,11 @@ void take_index(SchedulerReader& variables, SchedulerEvidence& evidence) {
   evidence.node_rank = variables.needed_number("JOB_COMPLETION_INDEX", 0, kMaxNodes - 1);
 }
 
-// TrainJob gives a node as many processes as it has CPUs, unless numProcPerNode says otherwise.
+// TrainJob starts as many processes on a node as it has CPUs, unless numProcPerNode is set.
 void warn_of_crowd(const SchedulerAnswers& answers, SchedulerEvidence& evidence) {
   if (!evidence.ranks_per_node || answers.cpus == 0) return;
   const int ranks = *evidence.ranks_per_node;
-  // With two CPUs or more for each rank, or a rank for each NUMA node, the ranks may be meant so.
+  // With at least two CPUs per rank, or one rank per NUMA node, the ranks may be intended.
   const bool one_thread = answers.cpus < 2 * ranks;
   if (!one_thread || ranks <= std::max(answers.numa_nodes, 1)) return;
   evidence.crowded =
@@ -135,8 +135,8 @@ void warn_of_crowd(const SchedulerAnswers& answers, SchedulerEvidence& evidence)
           .what();
 }
 
-// The hostfile of the job's operator, named by the variable of the MPI that it was made for. A job
-// for another MPI has it in the usual place.
+// The hostfile of the job's operator, named by the variable of the MPI that the job is made for.
+// For other MPIs it is at the default path.
 HostListFile worker_list(SchedulerReader& variables) {
   const std::string_view name = variables.first_of(
       {"I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE", "OMPI_MCA_orte_default_hostfile"});
@@ -144,8 +144,8 @@ HostListFile worker_list(SchedulerReader& variables) {
                              : HostListFile{"/etc/mpi/hostfile", ""};
 }
 
-// Whether somebody has set a pod's variables by hand. The kubelet gives the first of these to every
-// pod, and Indexed Jobs and MPIJobs give the others.
+// Whether the user set a pod's variables by hand. The kubelet sets the first of these in every pod;
+// Indexed Jobs and MPIJobs set the others.
 bool is_outside_kubernetes(const SchedulerReader& variables) {
   return !variables.has("KUBERNETES_SERVICE_HOST") && !variables.has("JOB_COMPLETION_INDEX") &&
          !variables.has("K_MPI_JOB_ROLE");
@@ -167,7 +167,7 @@ SchedulerEvidence read_mpi_launcher(const Sighting& /*seen*/, SchedulerReader& v
   if (const auto role = variables.text("K_MPI_JOB_ROLE")) {
     if (*role == "worker") {
       evidence.role = SchedulerRole::kNode;
-      // sshd should run here: the launcher's agents come over ssh.
+      // sshd should run here instead: the launcher's agents arrive over ssh.
       evidence.refusal = {"this is a worker of an MPIJob", "its launcher starts what runs here",
                           "dtlaunch as the launcher's command, and sshd as that of the workers"};
       return evidence;
@@ -180,7 +180,7 @@ SchedulerEvidence read_mpi_launcher(const Sighting& /*seen*/, SchedulerReader& v
   evidence.hosts = parse_hostfile(text_of(file, answers), file.path);
   evidence.follows.push_back("the hosts are those of " + file.path);
   evidence.outside_kubernetes = is_outside_kubernetes(variables);
-  // The operator starts the launcher before its workers, or beside them.
+  // The operator may start the launcher before its workers.
   evidence.hosts_come_late = true;
   evidence.pod_keys = answers.pod_keys;
   evidence.follows.push_back(
@@ -197,8 +197,8 @@ SchedulerEvidence read_mpi_launcher(const Sighting& /*seen*/, SchedulerReader& v
   return evidence;
 }
 
-// For the kinds whose pods have a dtlaunch each. The user's own variables come last, so that they
-// win, and what depends on them after that.
+// For the kinds whose pods each run a dtlaunch. The user's own variables are read last, so that
+// they win, and dependent values after them.
 void settle_pod(SchedulerReader& variables, const SchedulerAnswers& answers,
                 SchedulerEvidence& evidence) {
   evidence.role = SchedulerRole::kNode;
@@ -219,8 +219,8 @@ SchedulerEvidence read_torchrun_pod(const Sighting& /*seen*/, SchedulerReader& v
   return evidence;
 }
 
-// TrainJob has two kinds of pods: torchrun's, and launchers with a hostfile. The variable by which
-// it was seen tells which.
+// TrainJob has two kinds of pods: torchrun's, and launchers with a hostfile. The variable found
+// shows which.
 bool is_torchrun_pod(const Sighting& seen) {
   return seen.variable.starts_with("PET_");
 }
@@ -234,7 +234,7 @@ SchedulerEvidence read_train_job(const Sighting& seen, SchedulerReader& variable
                                  const SchedulerAnswers& answers) {
   if (!is_torchrun_pod(seen)) return read_mpi_launcher(seen, variables, answers);
   SchedulerEvidence evidence = read_torchrun_pod(seen, variables, answers);
-  variables.text("JOB_COMPLETION_INDEX");  // what tells it from a PyTorchJob
+  variables.text("JOB_COMPLETION_INDEX");  // distinguishes it from a PyTorchJob
   warn_of_crowd(answers, evidence);
   return evidence;
 }
@@ -247,13 +247,13 @@ SchedulerEvidence read_indexed_job(const Sighting& /*seen*/, SchedulerReader& va
   return evidence;
 }
 
-// ---- how each kind shows itself
+// ---- recognising each kind
 
 std::vector<Sighting> look_for_mpi_job(const SchedulerReader& variables, bool /*asked*/) {
   return sightings_of(variables, {"K_MPI_JOB_ROLE"});
 }
 
-// torchrun's own variables, which PyTorchJob and TrainJob set alike. PET_NNODES alone is weak:
+// torchrun's own variables, which PyTorchJob and TrainJob both set. PET_NNODES alone is weak:
 // people export it for torchrun.
 void look_for_torchruns(const SchedulerReader& variables, std::vector<Sighting>& seen) {
   if (variables.has("PET_RDZV_ENDPOINT")) seen.push_back({"PET_RDZV_ENDPOINT"});
@@ -262,7 +262,7 @@ void look_for_torchruns(const SchedulerReader& variables, std::vector<Sighting>&
   seen.push_back({"PET_NNODES", true});
 }
 
-// The pods of a TrainJob are those of Indexed Jobs, and a PyTorchJob's are not.
+// TrainJob's pods belong to Indexed Jobs, PyTorchJob's do not.
 bool has_index(const SchedulerReader& variables) {
   return variables.has("JOB_COMPLETION_INDEX");
 }
@@ -285,13 +285,12 @@ std::vector<Sighting> look_for_pytorch_job(const SchedulerReader& variables, boo
 std::vector<Sighting> look_for_indexed_job(const SchedulerReader& variables, bool /*asked*/) {
   std::vector<Sighting> seen = sightings_of(variables, {"JOB_COMPLETION_INDEX"});
   const bool told = variables.has("DTL_NNODES") || variables.has("DTL_RDZV");
-  // Pods of another kind, whose manifest says their place in our own variables.
+  // Pods of another kind, whose manifest sets our own variables.
   if (told && variables.has("DTL_NODE_RANK")) seen.push_back({"DTL_NODE_RANK"});
   return seen;
 }
 
-// The number of a pod alone says nothing of a common job: each pod may be meant to compute by
-// itself.
+// A pod's index alone does not prove a common job: each pod may be meant to compute separately.
 std::string_view decline_bare_index(const SchedulerReader& variables) {
   if (variables.has("DTL_NNODES") || variables.has("DTL_RDZV")) return {};
   return "JOB_COMPLETION_INDEX says that this is a pod of an Indexed Job, and DTL_NNODES and "
@@ -337,7 +336,7 @@ constexpr Scheduler kPyTorchJob = {
 constexpr Scheduler kIndexedJob = {
     .name = "indexed-job",
     .title = "Indexed Job",
-    .alias = "jobset",  // whose pods are those of Indexed Jobs
+    .alias = "jobset",  // its pods belong to Indexed Jobs
     .pods = true,
     .recreates_nodes = true,
     .token_hint = kPodTokenHint,

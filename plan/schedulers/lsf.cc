@@ -1,4 +1,4 @@
-// LSF needs no file. LSB_MCPU_HOSTS, the shorter form, counts where both variables are there.
+// LSF needs no file. LSB_MCPU_HOSTS, the shorter form, counts if both variables are set.
 #include "plan/schedulers/lsf.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace dtl {
 namespace {
 
-// blaunch hands standard input and output on, and ends with its command: an agent needs no more.
+// blaunch forwards standard input and output, and ends with its command: that suffices for agents.
 constexpr StarterWord kBlaunchWords[] = {{"blaunch"}, {"lsf"}};
 constexpr std::string_view kBlaunchPrograms[] = {"blaunch"};
 constexpr Starter kBlaunch = {
@@ -22,7 +22,7 @@ constexpr Starter kBlaunch = {
     .summary = "blaunch",
 };
 
-// LSF: "h1 2 h2 4", or each host as often as it has slots.
+// LSF: "h1 2 h2 4", or each host repeated for each slot.
 std::vector<Host> read_lsf(SchedulerReader& variables) {
   const bool counted = variables.has("LSB_MCPU_HOSTS");
   const std::string_view name = counted ? "LSB_MCPU_HOSTS" : "LSB_HOSTS";
@@ -47,11 +47,11 @@ SchedulerEvidence read_lsf_job(const Sighting& /*seen*/, SchedulerReader& variab
   evidence.hosts = read_lsf(variables);
   evidence.job_id = variables.job_id("LSB_JOBID");
   evidence.starter = &kBlaunch;
-  // Where it is known, PATH is not asked.
+  // If it is known, PATH is not searched.
   evidence.starter_folder = variables.text("LSF_BINDIR").value_or("");
   evidence.hosts_are_all = true;
   if (variables.text("LSB_RESTART") == "Y") {
-    evidence.restart = 1;  // it does not say how often
+    evidence.restart = 1;  // LSF does not say how often
     evidence.follows.push_back("LSF has started this job again");
   }
   return evidence;
@@ -68,7 +68,7 @@ constexpr HostCommands kLsfCommands = {
     .runs = "bsub -I -m {0} {2}",
 };
 
-// Tasks that jsrun or LSF's own task manager has started.
+// Tasks started by jsrun or LSF's own task manager.
 constexpr std::string_view kLsfTaskVariables[] = {"JSM_*", "LSF_PM_TASKID"};  // JSM: of jsrun
 
 }  // namespace

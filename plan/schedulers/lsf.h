@@ -1,5 +1,5 @@
 #pragma once
-// LSF: hosts and their slots in variables, and agents by `blaunch`. Pure.
+// LSF: variables have the hosts and their slots; `blaunch` starts agents. Pure.
 
 #include "plan/schedulers/scheduler.h"
 

@@ -1,5 +1,5 @@
-// DTL_* variables come from users, for schedulers that do not say enough; they win over what the
-// scheduler says.
+// DTL_* variables are set by users, for schedulers that do not say enough; they win over the
+// scheduler's values.
 #include "plan/schedulers/own_variables.h"
 
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 namespace dtl {
 namespace {
 
-// Where steps and jobs that may share a host meet: from torchrun's usual port on, and below the
-// ports that Linux gives to callers.
+// The port range where steps and jobs that may share a host meet: from torchrun's default port, and
+// below Linux's ephemeral ports.
 constexpr int kFirstPort = 29500;
 constexpr unsigned kPorts = 500;
 
@@ -22,7 +22,7 @@ constexpr unsigned kPorts = 500;
 void take_nodes(SchedulerReader& variables, std::string_view name, SchedulerEvidence& evidence) {
   const auto range = variables.range(name, kMaxNodes);
   if (!range) return;
-  // Only one of the two may be there: a later variable replaces both.
+  // Only one of the two may be set: a later variable replaces both.
   evidence.node_count.reset();
   evidence.elastic.reset();
   if (range->least == range->most) {
@@ -50,7 +50,7 @@ const std::string& text_of(const HostListFile& file, const SchedulerAnswers& ans
                    "--scheduler none, or the hosts by -f FILE");
 }
 
-// Of a job whose nodes are not counted yet, every number may be right.
+// If the job's nodes are not counted yet, any number is valid.
 void check_node_rank(const SchedulerReader& variables, const SchedulerEvidence& evidence,
                      std::initializer_list<std::string_view> names) {
   if (!evidence.elastic && !evidence.node_count) return;
@@ -68,7 +68,7 @@ void take_meeting_point(SchedulerReader& variables, SchedulerEvidence& evidence)
   take_endpoint(variables, "DTL_RDZV", evidence);
   if (evidence.coordinator_port > 0) return;
   std::uint32_t sum = 0;
-  // Any spread will do: all nodes of a job must find the same port, two jobs should not.
+  // Any hash will do: all nodes of a job must choose the same port, two jobs preferably not.
   for (const char c : evidence.job_id) sum = sum * 31 + static_cast<unsigned char>(c);
   evidence.coordinator_port = kFirstPort + static_cast<int>(sum % kPorts);
 }

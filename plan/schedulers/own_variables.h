@@ -1,6 +1,6 @@
 #pragma once
-// What several schedulers have in common: a file of hosts, and the variables DTL_* by which users
-// say what a scheduler does not say, or says wrongly. Readers of schedulers call these last. Pure.
+// Code that several schedulers share: a file of hosts, and the variables DTL_* with which users
+// complete or correct a scheduler's values. Readers of schedulers call these last. Pure.
 
 #include <initializer_list>
 #include <string>
@@ -14,29 +14,29 @@ namespace dtl {
 
 constexpr int kMaxNodes = static_cast<int>(kMaxHosts);
 
-// Where the scheduler's list of hosts lies, and which variable says so ("": none, it is the usual
-// place).
+// The path of the scheduler's list of hosts, and the variable that names it ("": none, it is the
+// default path).
 struct HostListFile {
   std::string path, named_by;
 };
-// The one that the variable names. Throws Error(kBadInput) without it.
+// The file that the variable names. Throws Error(kBadInput) without it.
 HostListFile host_list_file(std::string_view variable, SchedulerReader& variables);
 
-// The text of that file. Throws Error(kBadInput) where it could not be read.
+// The text of that file. Throws Error(kBadInput) if it could not be read.
 const std::string& text_of(const HostListFile& file, const SchedulerAnswers& answers);
 
 // "4" or "2:8" nodes.
 void take_nodes(SchedulerReader& variables, std::string_view name, SchedulerEvidence& evidence);
-// Where the nodes meet.
+// The address where the nodes meet.
 void take_endpoint(SchedulerReader& variables, std::string_view name, SchedulerEvidence& evidence);
 // These replace the scheduler's values: DTL_NNODES, DTL_NODE_RANK, DTL_RDZV, DTL_RESTART,
 // DTL_JOB_ID.
 void take_own_variables(SchedulerReader& variables, SchedulerEvidence& evidence);
-// DTL_RDZV replaces the scheduler's meeting point. Where nobody names a port, the job gets one of
-// its own, so that jobs which share a host do not want the same.
+// DTL_RDZV replaces the scheduler's meeting point. If no port is named, derives one from the job,
+// so that jobs sharing a host do not use the same.
 void take_meeting_point(SchedulerReader& variables, SchedulerEvidence& evidence);
-// Throws Error(kBadInput) where the node's number does not fit the number of nodes. It names the
-// first of these variables that is there.
+// Throws Error(kBadInput) if the node's number does not fit the number of nodes. The message names
+// the first of these variables that is set.
 void check_node_rank(const SchedulerReader& variables, const SchedulerEvidence& evidence,
                      std::initializer_list<std::string_view> names);
 // "dtl-worker-2.dtl.ns" -> "dtl-worker-2"

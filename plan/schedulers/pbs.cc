@@ -1,5 +1,5 @@
-// A host has as many slots as PBS_NODEFILE has lines of it. Their numbers are kept for pbsdsh,
-// which counts lines.
+// A host has as many slots as lines in PBS_NODEFILE. The line numbers are kept for pbsdsh, which
+// counts lines.
 #include "plan/schedulers/pbs.h"
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kNodeFile = "PBS_NODEFILE";
 
-// By PBS's task manager, for each host; agents come back by themselves, because a task has no input
-// and its output goes to that of the job.
+// Runs on each host through PBS's task manager. Agents connect back by themselves, because a task
+// has no input, and its output goes to the job's.
 constexpr StarterWord kTaskManagerWords[] = {
     {"pbs"}, {"pbs_tmrsh", 0}, {"tmrsh", 0}, {"pbsdsh", 1}};
 constexpr std::string_view kTaskManagerPrograms[] = {"pbs_tmrsh", "pbsdsh"};
@@ -28,8 +28,7 @@ constexpr Starter kTaskManager = {
     .elsewhere_hint = "qsub -I, and dtlaunch in its shell, or dtlaunch --show-scheduler",
 };
 
-// PBS: a line for each slot, the host alone. first_lines: of each host, counted without empty
-// lines.
+// PBS: a line with the hostname for each slot. first_lines: of each host, not counting empty lines.
 std::vector<Host> read_pbs(std::string_view text, const std::string& path,
                            std::vector<int>& first_lines) {
   HostCounts hosts(path);
@@ -74,7 +73,7 @@ constexpr HostCommands kPbsCommands = {
     .ends = "qdel {1}",
     .runs = "pbs_tmrsh {0} sh -c {2}",
 };
-// OpenPBS and Torque may have pbsdsh alone.
+// OpenPBS and Torque may only have pbsdsh.
 constexpr HostCommands kCommandsByPbsdsh = {
     .state = kPbsCommands.state,
     .kills = kPbsCommands.kills,
@@ -83,7 +82,7 @@ constexpr HostCommands kCommandsByPbsdsh = {
 };
 
 const HostCommands& pbs_commands(const SchedulerEvidence& evidence) {
-  // What has started the agents will work for a person as well.
+  // The program that started the agents also works for users.
   return evidence.starter_path.ends_with("/pbsdsh") ? kCommandsByPbsdsh : kPbsCommands;
 }
 

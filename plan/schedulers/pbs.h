@@ -1,5 +1,5 @@
 #pragma once
-// PBS Pro, OpenPBS and Torque: a file with a line for each slot, and agents by PBS's task manager.
+// PBS Pro, OpenPBS and Torque: a file with a line for each slot; PBS's task manager starts agents.
 // Pure.
 
 #include "plan/schedulers/scheduler.h"

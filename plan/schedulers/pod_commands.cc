@@ -1,4 +1,4 @@
-// Constants, with the rule which of them a host gets.
+// Constants, and the rule which of them a host gets.
 #include "plan/schedulers/pod_commands.h"
 
 #include "plan/request/command_text.h"
@@ -6,7 +6,7 @@
 namespace dtl {
 namespace {
 
-// A pod ends with the job. Only a worker of an MPIJob stays, so commands can run there.
+// A pod ends with the job. Only an MPIJob's workers stay, so commands can run there.
 constexpr std::string_view kDescribePod = "kubectl {3}describe pod {0}";
 constexpr std::string_view kInPod = "kubectl {3}exec {0} -- sh -c {2}";
 constexpr HostCommands kPodCommands = {
@@ -21,11 +21,11 @@ constexpr HostCommands kWorkerCommands = {
     .kills = kDescribePod,
     .ends = kInPod,
     .runs = kInPod,
-    .login = "kubectl {3}logs {0}",  // its sshd says there whom it turns away, and why
+    .login = "kubectl {3}logs {0}",  // its sshd logs rejected logins, with the reason
     .pods = true,
 };
 
-// Nodes that a person or another scheduler has started. Most of them can be reached over ssh.
+// Nodes started by hand or by another scheduler. Most can be reached over ssh.
 constexpr HostCommands kNodeCommands = {
     .state = "ssh {0} uptime",
     .kills = "ssh {0} 'dmesg | grep -i killed'",

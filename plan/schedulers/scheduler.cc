@@ -17,7 +17,7 @@ namespace dtl {
 namespace {
 
 constexpr std::string_view kNoScheduler = "none";
-// Where two related ones are seen, the first counts: Flux before the Slurm job that it runs in.
+// If two related ones are seen, the first counts: Flux before the Slurm job that it runs in.
 constexpr std::array<const Scheduler*, 9> kSchedulers = {
     &kMpiJob, &kTrainJob, &kPyTorchJob, &kIndexedJob, &kFlux, &kSlurm, &kLsf, &kPbs, &kGridEngine,
 };

@@ -1,5 +1,5 @@
-// Values of variables with bounds, and a record of what was read for --show-scheduler. No
-// variable's meaning is known here.
+// Values of variables, checked against limits, and a record of the reads for --show-scheduler.
+// Knows no variable's meaning.
 #include "plan/schedulers/scheduler_reader.h"
 
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kShownBytes = 60;   // of a value, in a message
-constexpr std::size_t kMaxIdBytes = 256;  // far more than any scheduler's
+constexpr std::size_t kShownBytes = 60;   // of a value in a message
+constexpr std::size_t kMaxIdBytes = 256;  // far longer than any scheduler's
 constexpr std::string_view kOtherScheduler = "--scheduler none, or the hosts by -f FILE";
 
 std::string shown_value(std::string_view value) {
@@ -25,7 +25,7 @@ std::string shown_value(std::string_view value) {
 
 SchedulerReader::SchedulerReader(const Variables& environment) {
   for (const auto& [name, value] : environment) {
-    // An empty variable counts as absent; the last of equal names wins.
+    // An empty variable counts as absent; the last entry with a name wins.
     if (value.empty()) {
       variables_.erase(name);
     } else {
@@ -37,7 +37,7 @@ SchedulerReader::SchedulerReader(const Variables& environment) {
 std::optional<std::string> SchedulerReader::text(std::string_view name) {
   const auto found = variables_.find(name);
   if (found == variables_.end()) return std::nullopt;
-  // Every value is read through here, so --show-scheduler lists all that was read.
+  // All reads pass through here, so --show-scheduler lists them all.
   used_.insert(*found);
   return found->second;
 }
@@ -57,7 +57,7 @@ std::optional<int> SchedulerReader::number(std::string_view name, std::int64_t l
 }
 
 int SchedulerReader::needed_number(std::string_view name, std::int64_t low, std::int64_t high) {
-  // Throws for absence; number() would only return nothing.
+  // Throws if it is absent, whereas number() would return nullopt.
   needed(name);
   return *number(name, low, high);
 }
@@ -92,7 +92,7 @@ std::optional<std::pair<std::string, int>> SchedulerReader::endpoint(std::string
     if (!is_address(host)) throw bad(name, "not an address in the brackets", "[::1]:29500");
     return std::pair{host, port};
   }
-  // Not looked up: the name of a pod may not resolve yet.
+  // Not looked up: a pod's name may not resolve yet.
   if (host.size() > kMaxHostNameBytes) throw bad(name, "the name is too long");
   check_host_name(host, position(name));
   return std::pair{host, port};
@@ -101,7 +101,7 @@ std::optional<std::pair<std::string, int>> SchedulerReader::endpoint(std::string
 std::string SchedulerReader::job_id(std::string_view name) {
   const auto value = text(name);
   if (!value) return {};
-  // A job's id is one word in commands that are shown to the user.
+  // A job's id is one word in commands shown to the user.
   const bool plain = printable(*value) == *value && value->find(' ') == value->npos;
   if (!plain || value->size() > kMaxIdBytes) throw bad(name, "not the id of a job");
   return *value;

@@ -1,6 +1,6 @@
 // Slurm sets variables of the job and of the step side by side, with different numbers under
-// similar names. A process is in one of three places: a batch script or salloc's shell, a step of
-// one task, or a task of a step with several. own_step() tells them apart.
+// similar names. A process is one of three: a batch script or salloc's shell, a step with one task,
+// or a task of a step with several. own_step() distinguishes them.
 #include "plan/schedulers/slurm.h"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ constexpr Starter kSrun = {
     .elsewhere_hint = "salloc -N 2 dtlaunch ..., or dtlaunch --show-scheduler",
 };
 
-// Slurm's own numbers for steps that no srun of the user has made.
+// Slurm's numbers for steps that no user's srun created.
 constexpr std::int64_t kFirstSpecialStep = 0xfffffff0;  // from here on: batch, extern, interactive
 constexpr std::int64_t kMostTasks = 1 << 24;            // of a step; more than Slurm starts
 
@@ -42,8 +42,8 @@ struct Step {
   int tasks = 0;
 };
 
-// The step of this process, if srun has made it; nothing in a batch script and in salloc's
-// interactive shell, which are steps to Slurm as well.
+// This process's step if srun created it; nullopt in a batch script and in salloc's interactive
+// shell, which Slurm also counts as steps.
 std::optional<Step> own_step(SchedulerReader& variables) {
   const std::string_view name = variables.first_of({"SLURM_STEP_ID", "SLURM_STEPID"});
   const auto text = variables.text(name);
@@ -61,12 +61,12 @@ std::vector<std::string> names_of(SchedulerReader& variables, std::string_view l
   std::vector<std::string> names = expand_slurm_hostlist(text, variables.position(list));
   if (expanded && has_several_brackets(text)) {
     std::vector<std::string> asked = split(trim(*expanded), '\n');
-    // The same hosts in Slurm's own order; anything else is no answer.
+    // The same hosts in Slurm's own order; anything else is not a valid answer.
     if (std::is_permutation(asked.begin(), asked.end(), names.begin(), names.end())) {
       names = std::move(asked);
     }
   }
-  // A host that is named twice would make the counts of tasks ambiguous.
+  // A repeated host would make the task counts ambiguous.
   std::set<std::string_view> seen;
   for (const std::string& name : names) {
     check_host_name(name, variables.position(list));
@@ -99,7 +99,7 @@ std::vector<int> counts_of(SchedulerReader& variables, std::string_view name, st
 }
 
 // A step's hosts get the CPUs that the job has there. The step may have fewer nodes than the job,
-// so they are found by name.
+// so they are matched by name.
 void take_cpus(SchedulerReader& variables, const SchedulerAnswers& answers,
                SchedulerEvidence& evidence) {
   const std::string_view list = variables.first_of({"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
@@ -112,9 +112,8 @@ void take_cpus(SchedulerReader& variables, const SchedulerAnswers& answers,
   }
 }
 
-// Without a token the nodes cannot prove to each other who they are. Then the first one brings
-// agents to all by a step of its own, in which each node is told a token; the others wait for its
-// end.
+// Without a token the nodes cannot authenticate each other. Then the first one starts agents on all
+// nodes with another step, which passes each node a token; the others wait for its end.
 void take_node(SchedulerReader& variables, const SchedulerAnswers& answers,
                SchedulerEvidence& evidence) {
   const int node = *evidence.node_rank;
@@ -135,7 +134,7 @@ void take_node(SchedulerReader& variables, const SchedulerAnswers& answers,
   evidence.role = SchedulerRole::kLauncher;
   // In order of node rank, so the first is this one.
   evidence.hosts[0].here = true;
-  // As a launcher it starts the others itself; nobody looks for it.
+  // As the launcher it starts the others itself; no node connects to it.
   evidence.coordinator.clear();
   take_cpus(variables, answers, evidence);
   evidence.follows.push_back(fmt::format(
@@ -144,8 +143,8 @@ void take_node(SchedulerReader& variables, const SchedulerAnswers& answers,
       nodes));
 }
 
-// The task of a step with several: srun has started a node or a rank. Every number is checked
-// against the others, since a wrong one would have nodes wait for tasks that never come.
+// A task of a step with several: srun started a node or a rank. All numbers are checked against
+// each other, since a wrong one would make nodes wait for tasks that never come.
 void take_step(SchedulerReader& variables, const SchedulerAnswers& answers, const Step& step,
                SchedulerEvidence& evidence) {
   const auto names = names_of(variables, "SLURM_STEP_NODELIST", std::nullopt);
@@ -158,7 +157,7 @@ void take_step(SchedulerReader& variables, const SchedulerAnswers& answers, cons
         "SLURM_STEP_TASKS_PER_NODE",
         fmt::format("these are {} tasks, and SLURM_STEP_NUM_TASKS says {}", tasks, step.tasks));
   }
-  // Two steps of one job may run side by side: with the step's number they are two jobs to us.
+  // Two steps of one job may run at the same time: the step's number makes them two jobs for us.
   evidence.step_of = evidence.job_id;
   evidence.job_id += fmt::format(".{}", step.id);
   evidence.hosts_are_all = true;
@@ -168,7 +167,7 @@ void take_step(SchedulerReader& variables, const SchedulerAnswers& answers, cons
   evidence.node_rank = node;
   evidence.coordinator = names[0];
   take_meeting_point(variables, evidence);
-  // One task on each node: a node's dtlaunch. Otherwise each task is a rank.
+  // One task per node: a node's dtlaunch. Otherwise each task is a rank.
   if (tasks == nodes) {
     evidence.role = SchedulerRole::kNode;
     evidence.hosts = hosts_of(names, "SLURM_STEP_NODELIST");
@@ -186,8 +185,8 @@ void take_step(SchedulerReader& variables, const SchedulerAnswers& answers, cons
                                          plural(step.tasks, "rank"), evidence.rank->rank));
 }
 
-// Slots for each host. Without a number of tasks, SLURM_TASKS_PER_NODE counts CPUs. A task that
-// srun has started sees the numbers of its own step there, so they say nothing about the job.
+// Slots for each host. Without a number of tasks, SLURM_TASKS_PER_NODE counts CPUs. In a task that
+// srun started, these variables describe its step, so they say nothing about the job.
 void take_slots(SchedulerReader& variables, bool in_step, SchedulerEvidence& evidence) {
   std::vector<Host>& hosts = evidence.hosts;
   const std::string_view ntasks = variables.first_of({"SLURM_NTASKS", "SLURM_NPROCS"});
@@ -221,8 +220,7 @@ void take_allocation(SchedulerReader& variables, const SchedulerAnswers& answers
     evidence.follows.push_back("a task of an array of jobs, each with hosts of its own");
   }
   take_slots(variables, in_step, evidence);
-  // Slurm's own name of this host; it may differ from the host's name. On a login host it is
-  // absent.
+  // Slurm's own name of this host; it may differ from the hostname. Absent on a login host.
   if (const auto own = variables.text("SLURMD_NODENAME")) {
     for (Host& host : evidence.hosts) host.here = host.name == *own;
   }
@@ -259,7 +257,7 @@ std::vector<Sighting> look_for_slurm(const SchedulerReader& variables, bool /*as
   return sightings_of(variables, {variables.first_of({"SLURM_JOB_ID", "SLURM_JOBID"})});
 }
 
-// scontrol is asked for the order of such names, since it is that of the running Slurm.
+// For such names, asks scontrol for the order, since it belongs to the running Slurm.
 void ask_scontrol(const Sighting& /*seen*/, SchedulerReader& variables,
                   SchedulerQuestions& questions) {
   const auto list = variables.text(variables.first_of({"SLURM_JOB_NODELIST", "SLURM_NODELIST"}));

@@ -1,5 +1,5 @@
-// Slurm's grammar (hostlist.c), with places of mistakes. The number of names is checked before they
-// are made: "n[0-99999999]" is a short text.
+// Slurm's grammar (hostlist.c), with positions of errors. Checks the number of names before
+// creating them: "n[0-99999999]" is a short text.
 #include "plan/schedulers/slurm_hostlist.h"
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@
 namespace dtl {
 namespace {
 
-// One name of the list, "r[1-2]c[01-02]s8": the text before each pair of brackets, and the choices
-// in it. A name without brackets is one literal and no set.
+// One name of the list, "r[1-2]c[01-02]s8": the text before each pair of brackets, and its choices.
+// A name without brackets is one literal and no set.
 struct Pattern {
   std::vector<std::string> literals;
   std::vector<std::vector<std::string>> sets;
@@ -24,8 +24,8 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
 
-// The inside of brackets: "1-3,07". Hostfiles may have names in them ("[n01-n04]"), and Slurm may
-// not, so this is checked before hostlist.h expands it.
+// The text inside brackets: "1-3,07". Hostfiles may have names in brackets ("[n01-n04]"), but not
+// Slurm, so this is checked before hostlist.h expands it.
 std::vector<std::string> expand_numbers(std::string_view set, const TextPosition& position) {
   std::size_t offset = 0;
   for (const std::string& item : split(set, ',')) {
@@ -44,7 +44,7 @@ std::vector<std::string> expand_numbers(std::string_view set, const TextPosition
                          {position.prefix, position.column - 1, position.status});
 }
 
-// most: how many names are left for it, within kMaxHosts of the whole list.
+// most: how many names it may have, so that the whole list stays within kMaxHosts.
 Pattern read_pattern(std::string_view text, std::size_t most, const TextPosition& position) {
   Pattern pattern;
   std::size_t at = 0, names = 1;
@@ -73,7 +73,7 @@ Pattern read_pattern(std::string_view text, std::size_t most, const TextPosition
   return pattern;
 }
 
-// Of the longest name, before any is made.
+// Checks the length of the longest name before creating any.
 void check_length(const Pattern& pattern, const TextPosition& position) {
   std::size_t bytes = 0;
   for (const std::string& literal : pattern.literals) bytes += literal.size();
@@ -86,8 +86,8 @@ void check_length(const Pattern& pattern, const TextPosition& position) {
   throw position.error(fmt::format("a name longer than {} characters", kMaxHostNameBytes));
 }
 
-// Slurm counts the brackets of a name in an order of its own: the last one fastest, and then from
-// the first one to the last but one.
+// Slurm iterates over the brackets of a name in a special order: the last one fastest, then from
+// the first to the last but one.
 void append_names(const Pattern& pattern, std::vector<std::string>& names) {
   const std::size_t sets = pattern.sets.size();
   if (sets == 0) {
@@ -113,7 +113,7 @@ void append_names(const Pattern& pattern, std::vector<std::string>& names) {
 
 }  // namespace
 
-// Commas inside brackets do not separate names. The round with i == text.size() ends the last one.
+// Commas inside brackets do not separate names. At i == text.size() the last name ends.
 std::vector<std::string> expand_slurm_hostlist(std::string_view text,
                                                const TextPosition& position) {
   std::vector<std::string> names;
@@ -125,7 +125,7 @@ std::vector<std::string> expand_slurm_hostlist(std::string_view text,
       if (text[i] == ']') inside = false;
       if (text[i] != ',' || inside) continue;
     }
-    if (i > begin) {  // Slurm takes two commas for one
+    if (i > begin) {  // Slurm treats two commas as one
       const std::string_view item = text.substr(begin, i - begin);
       const TextPosition here = position.at(begin);
       const Pattern pattern = read_pattern(item, kMaxHosts - names.size(), here);
@@ -151,8 +151,8 @@ bool has_several_brackets(std::string_view text) {
   return false;
 }
 
-// "2(x3),1" is 2, 2, 2, 1: Slurm folds equal neighbours. The count of numbers is checked against
-// the nodes at each step, so "1(x65536),1(x65536)..." makes no long list.
+// "2(x3),1" is 2, 2, 2, 1: Slurm folds equal neighbours. Compares the count with the nodes at each
+// step, so "1(x65536),1(x65536)..." makes no long list.
 std::vector<int> expand_slurm_counts(std::string_view text, std::size_t nodes,
                                      const TextPosition& position) {
   std::vector<int> counts;
