@@ -13,8 +13,8 @@ const char* name_of_wire(std::uint32_t wire) {  // a dt_wire
   return wire == DT_WIRE_F16 ? "f16" : "exact";
 }
 
-// For JSON. Control characters are dropped: the text is a message of this library, with names of
-// hosts in it.
+// Escapes text for JSON. Drops control characters: the text is a message of this library that
+// contains hostnames.
 std::string escaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -39,10 +39,10 @@ Agreement agree_upon(const Links& links, bool encrypts, const std::string& memor
   agreed.map = links.map;
   agreed.encrypts = encrypts;
   agreed.own_address = links.own_address;
-  // The own reason first. The other is what rank 0 has heard.
+  // This rank's own reason first. The other is the one that rank 0 reported.
   agreed.memory_note = memory_note.empty() ? links.warning : memory_note;
-  // Times of ranks that share cores would say how the scheduler shares them, not which algorithm is
-  // quick. All ranks know it (kNodes), so all leave the measurement out.
+  // If ranks share cores, measured times would show the scheduler's decisions, not the speed of an
+  // algorithm. All ranks know it (kNodes), so all skip the measurement.
   if (links.is_crowded) agreed.settings.tunes = 0;
   agreed.terms.world = agreed.map.world;
   agreed.terms.nodes = agreed.map.nodes.size();

@@ -1,6 +1,6 @@
 #pragma once
-// Agreement: what all ranks of a communicator have in common once they have met, and how it is told
-// to people. Plain data; equal on all ranks, but for the addresses and the place in the map:
+// Agreement: what all ranks of a communicator have agreed on when they met, and its description for
+// users. Plain data; equal on all ranks, except the addresses and this rank's place in the map:
 // choose() relies on that. Knows nothing of queues and engines.
 
 #include <string>
@@ -15,20 +15,20 @@ namespace dtl::ring {
 struct Agreement {
   Settings settings;
   NodeMap map;
-  // What choose() goes by. Its table may still be measured (Comm::tune).
+  // The input of choose(). Its table may still be measured (Comm::tune).
   Terms terms;
   bool encrypts = false;
-  std::string own_address;  // numeric, where this rank has listened
-  std::string memory_note;  // why ranks of this node are not reached by memory
+  std::string own_address;  // numeric, where this rank listened
+  std::string memory_note;  // why ranks of this node do not share memory
 };
 
-// Of a rank that has met nobody.
+// For a rank without others.
 Agreement agree_alone(int rank, int world);
 Agreement agree_upon(const Links& links, bool encrypts, const std::string& memory_note);
 
-// A line for the terminal: how the ranks are connected and what sums take.
+// A line for the terminal: how the ranks are connected, and the algorithms for sums.
 std::string describe_agreement(const Agreement& agreement);
-// What dt_stats_json answers.
+// The result of dt_stats_json.
 std::string stats_json(const Agreement& agreement, const Engine::Counters& counters);
 
 }  // namespace dtl::ring

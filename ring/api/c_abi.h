@@ -1,7 +1,7 @@
 #pragma once
-// What the functions of the C ABI share: argument checks, and nothing thrown across it, since a
-// caller may be C or Python. Arguments are checked before anything is enqueued: an operation that
-// only one rank refuses must leave that rank as it was.
+// Shared by the functions of the C ABI: argument checks, and conversion of exceptions, since a
+// caller may be C or Python. Arguments are checked before enqueuing: an operation that only one
+// rank rejects must leave that rank unchanged.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,8 +33,8 @@ inline bool is_usable(dt_comm* comm) {
   return comm != nullptr && of(comm)->is_of_this_process();
 }
 
-// Everything that can be wrong with one buffer of `count` elements. It must be aligned to its
-// elements, and may be null only if it has none.
+// Checks one buffer of `count` elements. It must be aligned to its elements, and may be null only
+// if it has none.
 inline bool is_buffer(const void* data, std::uint64_t count, int dtype) {
   const std::size_t bytes = element_bytes(dtype);
   if (bytes == 0 || count > kMaxBytes / bytes) return false;
@@ -42,8 +42,8 @@ inline bool is_buffer(const void* data, std::uint64_t count, int dtype) {
   return count == 0 || (data != nullptr && is_aligned);
 }
 
-// Runs the body and turns what it throws into a status. Anything but a CommError means that memory
-// ran out.
+// Runs the body and converts exceptions to a status. Any exception except CommError means that
+// memory ran out.
 template <class Body>
 int guarded(const Body& body) {
   try {
@@ -79,8 +79,8 @@ inline Request make_request(Opcode opcode, const void* in, void* out, std::uint6
   return request;
 }
 
-// Of all ranks together; false when that is more than there can be. Counts come from the caller,
-// and a sum that wraps around would pass for a small buffer.
+// The sum over all ranks; false if it exceeds the maximum. Counts come from the caller; a sum that
+// wraps around would look like a small buffer.
 inline bool add_up(const std::uint64_t* counts, int world, std::uint64_t& total) {
   total = 0;
   for (int i = 0; i < world; ++i) {
@@ -90,7 +90,7 @@ inline bool add_up(const std::uint64_t* counts, int world, std::uint64_t& total)
   return true;
 }
 
-// count_per_rank elements of every rank.
+// Checks a buffer with count_per_rank elements for every rank.
 inline bool is_buffer_of_all(dt_comm* comm, const void* data, std::uint64_t count, int dtype) {
   const auto world = static_cast<std::uint64_t>(of(comm)->world());
   return count <= kMaxBytes / world && is_buffer(data, count * world, dtype);

@@ -1,8 +1,7 @@
 #pragma once
-// CallerCount: how many threads are inside a call that waits, so that a communicator is not taken
-// away under them. dt_comm_destroy may come from another thread while they wait. Owned by the
-// Comm's OperationCalls. Does not know what they wait for: whoever destroys the communicator has to
-// end their waiting first.
+// CallerCount: how many threads are inside a waiting call, so that a communicator is not destroyed
+// under them. Another thread may call dt_comm_destroy while they wait. Owned by the Comm's
+// OperationCalls. Does not know what they wait for: the destroyer must first end their waiting.
 
 #include <condition_variable>
 #include <mutex>
@@ -11,7 +10,7 @@ namespace dtl::ring {
 
 class CallerCount {
  public:
-  // While a thread is inside such a call.
+  // Exists while a thread is inside such a call.
   class Guard {
    public:
     explicit Guard(CallerCount& count) : count_(count) {

@@ -1,6 +1,6 @@
-// The calls of the C ABI that move data. Each checks its arguments and makes a Request of them;
-// what is the same on all ranks, such as counts, is compared later by the ranks' headers. A check
-// here concerns this rank's buffers only.
+// The calls of the C ABI that move data. Each checks its arguments and converts them to a Request.
+// Checks here only concern this rank's buffers; the ranks' headers later compare values that must
+// be equal on all ranks, such as counts.
 #include "ring/api/c_abi.h"
 
 using namespace dtl::ring::c_abi;
@@ -42,7 +42,7 @@ int dt_reduce(dt_comm* comm, const void* in, void* out, uint64_t count, int dtyp
     return DT_E_INVAL;
   }
   if (!is_buffer(in, count, dtype)) return DT_E_INVAL;
-  // Only the root writes to out, so others may pass null.
+  // Only the root writes to out, so other ranks may pass null.
   if (of(comm)->rank() == root && !is_buffer(out, count, dtype)) return DT_E_INVAL;
   Request request = make_request(Opcode::kReduce, in, out, count, dtype, tag);
   request.op = op;
@@ -126,8 +126,8 @@ int dt_alltoallv(dt_comm* comm, const void* in, const uint64_t* send_counts, voi
       send_counts[rank] != receive_counts[rank]) {
     return DT_E_INVAL;
   }
-  // The headers compare counts by pair (FlowPlan::set_headers), so there is not one count for all
-  // ranks. A world of one copies this many elements.
+  // The headers compare counts per pair (FlowPlan::set_headers), as there is no common count for
+  // all ranks. A world of one copies this many elements.
   Request request = make_request(Opcode::kAlltoall, in, out, world == 1 ? sent : 0, dtype, tag);
   request.counts = send_counts;
   request.receive_counts = receive_counts;
@@ -152,7 +152,7 @@ int pair(dt_comm* comm, const void* in, void* out, uint64_t count, int dtype, in
 
 int dt_send(dt_comm* comm, const void* in, uint64_t count, int dtype, int to, uint64_t tag,
             dt_work* work) {
-  // A null `in` means a receive below, and a send of nothing may well have none.
+  // A null `in` means receive below, and an empty send may well pass null.
   static const std::uint64_t kNothing = 0;
   return pair(comm, in == nullptr && count == 0 ? &kNothing : in, nullptr, count, dtype, to, tag,
               work);

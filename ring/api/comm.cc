@@ -1,5 +1,5 @@
-// The order of a communicator's life: options, meeting, agreement, engine, measurement. Only then
-// the caller has it, so nothing before that needs a lock.
+// The order of creation: options, meeting, agreement, engine, measurement. The caller only gets the
+// communicator after that, so nothing before needs a lock.
 #include "ring/api/comm.h"
 
 #include <fmt/format.h>
@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kMaxWorld = 65535;
 
-// How long threads look for news before they sleep. Waking a thread on an idle core takes longer
-// than a short operation does. Without a spare core they do not look at all.
+// How long threads poll before they sleep. Waking a thread on an idle core takes longer than a
+// short operation. Without a spare core they do not poll.
 struct Spinning {
   std::chrono::microseconds of_engine{0}, of_callers{0};
 };
@@ -32,7 +32,7 @@ Spinning choose_spinning(bool has_own_cpus, bool is_crowded) {
   cpu_set_t cpus;
   const bool is_single =
       ::sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) == 1 && !has_own_cpus;
-  // A caller that looked would keep the communication thread from running.
+  // A polling caller would keep the communication thread from running.
   if (is_single) return {kSpinOnOneCore, {}};
   return {kSpin, kSpin};
 }
@@ -51,15 +51,15 @@ void Comm::connect(const dt_options& options) {
   if (world_ == 1) return;
   options_ = read_options(options, tuning_.tunes);
   const std::span secret{options.secret, options.secret_bytes};
-  // The label keeps it apart from the keys that are made of the same secret for pairs
-  // (handshake.cc).
+  // The label distinguishes it from the keys that handshake.cc derives from the same secret for
+  // pairs.
   constexpr std::string_view kInfo = "dtl2 parts";
   part_secret_ =
       hkdf_sha256(secret, {}, {reinterpret_cast<const std::uint8_t*>(kInfo.data()), kInfo.size()});
   meet_others(secret, copy_listener(options));
 }
 
-// Meets as options_ say. The caller wipes `secret`; the copy made here is wiped on every way out.
+// Connects to the other ranks. The caller wipes `secret`; the copy made here is always wiped.
 void Comm::meet_others(std::span<const std::uint8_t> secret, Fd listener) {
   Identity identity{options_.job,
                     world_,
@@ -83,7 +83,7 @@ void Comm::meet_others(std::span<const std::uint8_t> secret, Fd listener) {
   if (tuning_.node != "none") memory_.share(world_);
   place.memory = memory_.node();
   if (place.memory != nullptr) {
-    // A test's own node name comes on top: ranks that cannot share memory must not be told to.
+    // Tests add their own node name to the key: ranks that cannot share memory must never try.
     place.node = tuning_.node + node_key();
     place.share = place.memory->address();
   }
@@ -110,7 +110,7 @@ void Comm::start_engine(Links links) {
   settings.cpus = tuning_.cpus;
   settings.active_spin = spinning.of_engine;
   calls_.queue().waiters().set_spin_time(spinning.of_callers);
-  // Before the first operation, and only of communicators in which somebody can be waited for.
+  // Before the first operation, and only if there are other ranks to wait for.
   calls_.queue().numbers().note().show(options_.job, rank_, world_);
   calls_.start_engine(settings, std::move(links), memory_.node());
 }
@@ -123,7 +123,7 @@ void Comm::tune() {
     try {
       terms.table = tuner.measure(terms.table);
     } catch (const CommError&) {
-      return;  // the ranks have met; what has gone wrong since then is for the first operation
+      return;  // the ranks have met; the first operation reports later failures
     }
     calls_.queue().numbers().restart();
   }
@@ -138,7 +138,7 @@ int Comm::submit(const Request& request, dt_work* work) {
 
 void Comm::carry_out(Request request) {
   dt_work work = 0;
-  // Otherwise a thread in dt_wait_any would be told of an id that it does not know.
+  // Otherwise dt_wait_any would report an id that the caller does not know.
   request.is_own = true;
   int status = submit(request, &work);
   if (status == DT_OK) status = calls_.wait(work, -1);
@@ -154,7 +154,7 @@ std::string Comm::stats() const {
 }
 
 Comm* failed_comm(int status, const std::string& text) {
-  // A world of one has no engine and no sockets, so this costs nothing and cannot fail itself.
+  // A world of one has no engine and no sockets, so this is cheap and does not fail.
   auto comm = std::make_unique<Comm>(0, 1, Tuning{});
   comm->calls().queue().error().set(status, text);
   return comm.release();
@@ -170,8 +170,8 @@ int create_comm(const dt_options& options, const Tuning& tuning, Comm** comm) {
                                                   options.rank, options.world));
       return DT_E_INVAL;
     }
-    // Kept when connect() throws, so that dt_last_error can say why. Only without memory there is
-    // none.
+    // The Comm survives a failed connect(), so that dt_last_error can say why. Only without memory
+    // there is none.
     auto created = std::make_unique<Comm>(options.rank, options.world, tuning);
     int status = DT_OK;
     try {

@@ -1,4 +1,4 @@
-// Blocks that were not freed end with the communicator, as dtring.h promises.
+// Blocks that were not freed are freed with the communicator, as dtring.h promises.
 #include "ring/api/comm_memory.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace dtl::ring {
 namespace {
 
-// Ranks of a node that share memory. A segment has room for each of them; with more ranks the node
-// uses TCP.
+// The maximum of ranks that share memory on a node. A segment has room for each of them; with more
+// ranks the node uses TCP.
 constexpr int kMaxLocal = 1024;
 constexpr std::size_t kPage = 4096;  // bytes
 

@@ -1,7 +1,7 @@
 #pragma once
-// CommMemory: the memory that dt_alloc gives: shared with the ranks of this node where they reach
-// each other by a ShmNode, else this process's own, so that programs need not care which. Owned by
-// the Comm, and longer than its engine: links point into it. Does not know which ranks share it.
+// CommMemory: the memory that dt_alloc returns: shared with the ranks of this node if they are
+// connected by a ShmNode, else private, so that programs need not care which. Owned by the Comm;
+// outlives its engine, whose links point into it. Does not know which ranks share it.
 
 #include <cstddef>
 #include <memory>
@@ -20,14 +20,14 @@ class CommMemory {
   CommMemory(const CommMemory&) = delete;
   CommMemory& operator=(const CommMemory&) = delete;
 
-  // Before anything is allocated. Where it does not work there is a note instead of an error: the
-  // ranks of the node then use TCP, which is slower and not wrong.
+  // Call it before any allocation. On failure it sets a note instead of throwing: the ranks of the
+  // node then use TCP, which is slower but works.
   void share(int world);
   ShmNode* node() const { return node_.get(); }  // null: not shared
-  // Why ranks of this node are not reached by memory; empty: they are, or nobody wanted it.
+  // Why ranks of this node do not share memory; empty: they do, or sharing is off.
   const std::string& note() const { return note_; }
 
-  // From any thread. Null where there is no memory.
+  // From any thread. Null if there is no memory.
   void* allocate(std::size_t bytes);
   int release(void* memory);  // a dt_status
 
@@ -35,7 +35,7 @@ class CommMemory {
   std::unique_ptr<ShmNode> node_;
   std::string note_;
   std::mutex mutex_;
-  std::vector<void*> blocks_;  // without a node
+  std::vector<void*> blocks_;  // used without a node
 };
 
 }  // namespace dtl::ring

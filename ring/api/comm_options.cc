@@ -1,5 +1,5 @@
-// Everything that one rank alone can find wrong is found here, before it meets others: they would
-// wait for it until their time is up.
+// Finds all errors that a single rank can detect before it meets others: they would wait for it
+// until their timeout.
 #include "ring/api/comm_options.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ namespace dtl::ring {
 namespace {
 
 std::string name_of_host(const char* given) {
-  // Bounded, since it travels in the table of all ranks.
+  // Truncated, since it is part of the table of all ranks.
   return given != nullptr && given[0] != '\0' ? std::string(given).substr(0, 255) : own_host_name();
 }
 
@@ -33,7 +33,7 @@ void check(const dt_options& options) {
   const auto reject = [](const std::string& reason) {
     throw CommError(DT_E_INVAL, "cannot create a communicator", reason);
   };
-  // A listener knows its address and port itself.
+  // A listener determines its address and port.
   const bool listens = options.rank == 0 && options.listener >= 0;
   if (!listens && (options.master_address == nullptr || options.master_address[0] == '\0')) {
     reject("the master address is missing");
@@ -62,7 +62,7 @@ Settings settings_of(const dt_options& options, bool tunes) {
   settings.wire =
       static_cast<std::uint32_t>(options.wire == DT_WIRE_DEFAULT ? DT_WIRE_EXACT : options.wire);
   settings.flags = options.flags & DT_DETERMINISTIC;
-  // A user who names algorithms wants those, not the quickest ones.
+  // Algorithms named by the user are not replaced by measured ones.
   settings.tunes = tunes && options.allreduce == nullptr ? 1 : 0;
   settings.allreduce = text_of(options.allreduce);
   return settings;
@@ -85,7 +85,7 @@ CommOptions read_options(const dt_options& options, bool tunes) {
   read.warn_context = options.warn_context;
   read.encrypts = (options.flags & DT_ENCRYPT) != 0;
   read.settings = settings_of(options, tunes);
-  // Only to see whether it can be read. What it says is needed when the number of nodes is known.
+  // Only checks the syntax. It is parsed again when the number of nodes is known.
   AlgorithmTable::parse(read.settings.allreduce, {});
   return read;
 }
@@ -104,8 +104,8 @@ Fd copy_listener(const dt_options& options) {
   if (flags < 0 || ::fcntl(copy.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
     throw CommError(DT_E_SYS, attempt, errno_text(errno));
   }
-  // Connections inherit it from their listener. A program that can do this earlier should: those
-  // that wait in the queue by now have the system's.
+  // Connections inherit it from their listener. Programs should call it earlier if possible:
+  // connections already in the queue have the system's default.
   avoid_bbr(copy.get());
   return copy;
 }

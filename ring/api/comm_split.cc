@@ -1,7 +1,6 @@
-// Communicators that are split off: ranks of one color meet anew, at the lowest one of them (by
-// key, then by rank). The parent carries what they need for that: colors, keys, and where each
-// would listen. A part has connections, an engine and a thread of its own, so that it does not wait
-// for its parent.
+// Splits communicators: the ranks of one color connect at their first one (by key, then by rank).
+// The parent distributes the data for that: colors, keys, and each rank's listening address. A part
+// has separate connections, engine and thread, so that it does not wait for its parent.
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -17,14 +16,13 @@
 namespace dtl::ring {
 namespace {
 
-// What every rank tells the others when a communicator is split. Gathered as bytes, so without
-// pointers and of one size.
+// A rank's data for a split. Gathered as bytes, so it has no pointers and a fixed size.
 struct Card {
   std::int32_t color = -1, key = 0, port = 0;
   std::array<char, 64> address{};  // numeric
 };
 
-// The ranks of a color, in order of their keys and then of their ranks.
+// The ranks of a color, ordered by key and then by rank.
 std::vector<int> members_of(int color, const std::vector<Card>& cards) {
   const auto card = [&](int rank) { return cards[static_cast<std::size_t>(rank)]; };
   std::vector<int> members;
@@ -36,7 +34,7 @@ std::vector<int> members_of(int color, const std::vector<Card>& cards) {
   return members;
 }
 
-// What a part wants: what the ranks have agreed upon here, and its own place and name.
+// A part's options: the agreed values of the parent, and this rank's place and name.
 CommOptions options_of_part(const CommOptions& whole, const Agreement& agreement,
                             const Card& leader, std::uint64_t job, bool tunes) {
   CommOptions part = whole;
@@ -62,8 +60,8 @@ int Comm::split(int color, int key, Comm** part) {
     own.color = color;
     own.key = key;
     const std::string& address = agreement_.own_address;
-    // Every rank opens one before it knows the colors: whoever leads a part must listen before the
-    // others of it call.
+    // Every rank opens one before it knows the colors: the first rank of a part must listen before
+    // the others connect.
     const Fd listener_owner = listen_on(resolve(address, 0).front(), 1024);
     own.port = local_address(listener_owner.get()).port();
     std::strncpy(own.address.data(), address.c_str(), own.address.size() - 1);

@@ -1,5 +1,5 @@
-// The C ABI of communicators, waiting and memory: argument checks, and nothing thrown across it.
-// Calls that only look (rank, size, the last error) also work in a forked child and after a
+// The C ABI of communicators, waiting and memory: argument checks, and no exception leaves it.
+// Calls that only read (rank, size, the last error) also work in a forked child and after a
 // failure.
 #include "ring/dtring.h"
 
@@ -22,8 +22,8 @@ using dtl::ring::kDefaultWarnTimeout_ms;
 
 namespace {
 
-// A later header of the same ABI may have more options, an earlier one fewer. A program that was
-// built with the earlier header passes its size, and has no listener.
+// A later header of the same ABI may have more options, an earlier one fewer. A program built with
+// the earlier header passes its size, and has no listener.
 bool is_known_size(std::uint32_t size) {
   return size == sizeof(dt_options) || size == offsetof(dt_options, listener);
 }
@@ -35,8 +35,8 @@ dt_options all_options(const dt_options& given) {
   return all;
 }
 
-// Calls `create`, and makes of an error in its options a communicator that only answers it: the
-// caller then finds the text by dt_last_error, as of any other error.
+// Calls `create`. For an error in its options it creates a communicator that only answers that
+// error, so the caller gets the text from dt_last_error as usual.
 template <typename Create>
 int create_or_fail(dt_comm** comm, Create create) {
   Comm* created = nullptr;
@@ -119,7 +119,7 @@ int dt_comm_abort(dt_comm* comm, const char* why) {
 
 int dt_comm_destroy(dt_comm* comm) {
   if (comm == nullptr) return DT_OK;
-  // Its thread cannot be joined in a forked child. What the child has of it is lost with the child.
+  // The thread cannot be joined in a forked child. The child's copy is leaked until it exits.
   if (!of(comm)->is_of_this_process()) return DT_E_INVAL;
   delete of(comm);
   return DT_OK;

@@ -1,4 +1,4 @@
-// An empty variable counts as one that is not set.
+// An empty variable counts as not set.
 #include "ring/api/environment.h"
 
 #include <fcntl.h>
@@ -63,7 +63,7 @@ std::vector<int> comm_cpus() {
   return cpus;
 }
 
-// A number of seconds, in ms.
+// A number of seconds, returned in ms.
 int milliseconds(const char* name, int otherwise) {
   const std::string value = optional(name);
   if (value.empty()) return otherwise;
@@ -89,7 +89,7 @@ int wire_named(const char* name) {
 
 void print_warning(const char* text, void*) {
   const std::string line = fmt::format("dtring: warning: {}\n", text);
-  // One write, so that lines of several ranks do not mix. stdio's buffers are the program's.
+  // One write, so that lines of several ranks do not mix. stdio's buffers belong to the program.
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -98,8 +98,8 @@ CommError bad_secret(const std::string& where, const std::string& reason,
   return {DT_E_AUTH, where + ": cannot read the secret", reason, hint};
 }
 
-// From offset 0, so that it can be read again: ranks that are siblings share one offset. From a
-// pipe, where it is.
+// From offset 0, so that it can be read again: sibling ranks share one offset. From a pipe, at the
+// current position.
 std::vector<std::uint8_t> read_secret(int fd, std::size_t limit, const std::string& where) {
   std::vector<std::uint8_t> secret(limit);
   std::size_t filled = 0;
@@ -122,21 +122,19 @@ std::vector<std::uint8_t> secret_from_descriptor(const std::string& value) {
   const std::string where = fmt::format("DTRING_SECRET_FD={}", value);
   const auto fd = parse_integer(value, 0, 1 << 20);
   if (!fd) throw bad_secret(where, "not the number of a descriptor");
-  // A program in between may have closed the descriptor, and opened something else under its
-  // number.
+  // A program in between may have closed the descriptor and reused its number.
   if (!is_sealed_memory(static_cast<int>(*fd))) {
     const auto above = sealed_memory_above(static_cast<int>(*fd));
     if (above) return read_secret(above->get(), kSecretBytes, where);
   }
   auto secret = read_secret(static_cast<int>(*fd), kSecretBytes, where);
-  set_close_on_exec(static_cast<int>(*fd), true);  // not for the children of this program
+  set_close_on_exec(static_cast<int>(*fd), true);  // children of this program must not inherit it
   return secret;
 }
 
 std::vector<std::uint8_t> secret_from_file(const std::string& path) {
   const std::string where = fmt::format("DTRING_SECRET_FILE={}", path);
-  // O_NOFOLLOW, and fstat of what was opened: nobody can put another file there between check and
-  // use.
+  // O_NOFOLLOW, and fstat of the opened file: nobody can replace the file between check and use.
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY));
   struct stat status {};
   if (!fd.valid() || ::fstat(fd.get(), &status) != 0) throw bad_secret(where, errno_text(errno));
@@ -159,11 +157,11 @@ std::uint64_t job_number(const std::string& job) {
 
 EnvironmentOptions::EnvironmentOptions() {
   dt_options_init(&options_, sizeof options_);
-  // Means "left alone" for read_choices(), where dt_options_init sets exact.
+  // read_choices() takes this as unchanged; dt_options_init sets exact.
   options_.wire = DT_WIRE_DEFAULT;
   options_.world = required_integer("WORLD_SIZE", 1, 65535);
   options_.rank = required_integer("RANK", 0, options_.world - 1);
-  read_choices();  // refused for one rank as for many
+  read_choices();  // also for one rank, so that errors never depend on the number
   if (options_.world == 1) return;
   master_address_ = required("MASTER_ADDR");
   options_.master_address = master_address_.c_str();
@@ -179,7 +177,7 @@ EnvironmentOptions::EnvironmentOptions(const dt_options& given) : options_(given
   if (options_.secret_bytes == 0) read_secret();
 }
 
-// Where this rank is and whose it is. Strings are members, since options_ points into them.
+// Reads the place and host of this rank. Strings are members, since options_ points into them.
 void EnvironmentOptions::read_place() {
   host_name_ = optional("DTLAUNCH_HOST");
   if (options_.host_name == nullptr) options_.host_name = host_name_.c_str();

@@ -1,8 +1,7 @@
 #pragma once
 // The options of a communicator from the environment variables that launchers set: RANK, WORLD_SIZE
-// and so on are those of torchrun, DTLAUNCH_* and DTRING_* are dtlaunch's (dtring(3)). A variable
-// that cannot be read is an error and not a default, since a job would silently run otherwise than
-// its user wants.
+// and so on are torchrun's, DTLAUNCH_* and DTRING_* are dtlaunch's (dtring(3)). An invalid variable
+// is an error, since the job would otherwise silently ignore the user's setting.
 
 #include <cstdint>
 #include <string>
@@ -13,17 +12,17 @@
 
 namespace dtl::ring {
 
-// What dt_options_init sets, in ms. A field that still has this value counts as left alone.
+// The values of dt_options_init, in ms. A field with this value counts as unchanged.
 constexpr int kDefaultConnectTimeout_ms = 60000;
 constexpr int kDefaultOperationTimeout_ms = 600000, kDefaultWarnTimeout_ms = 30000;
 
-// dt_options and the memory that it points into. The secret is wiped with it. Not copyable.
+// dt_options and the memory that it points into. Wipes the secret at its end. Not copyable.
 class EnvironmentOptions {
  public:
   // Throws CommError(DT_E_INVAL or DT_E_AUTH) naming the variable and its value.
   EnvironmentOptions();
-  // What was given, and from the environment what was left alone: DT_ENVIRONMENT. What `given`
-  // points to has to stay as long as this.
+  // `given`, with unchanged fields filled in from the environment: DT_ENVIRONMENT. The memory that
+  // `given` points to must outlive this.
   explicit EnvironmentOptions(const dt_options& given);
   ~EnvironmentOptions();
   EnvironmentOptions(const EnvironmentOptions&) = delete;
@@ -43,8 +42,8 @@ class EnvironmentOptions {
   std::vector<std::uint8_t> secret_;
 };
 
-// The 64 bits that stand for a job's name in the handshake; 0 for none. They keep jobs apart, the
-// secret keeps strangers out.
+// The 64 bits that represent a job's name in the handshake; 0 for none. They distinguish jobs; only
+// the secret authenticates.
 std::uint64_t job_number(const std::string& job);
 
 }  // namespace dtl::ring

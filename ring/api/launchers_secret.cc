@@ -1,5 +1,5 @@
-// Looks up the tree of processes by /proc. Opening /proc/PID/fd/N makes a descriptor of its own, so
-// nothing of the other process changes.
+// Walks up the process tree in /proc. Opening /proc/PID/fd/N creates a separate descriptor, so the
+// other process is not affected.
 #include "ring/api/launchers_secret.h"
 
 #include <fcntl.h>
@@ -14,10 +14,10 @@
 namespace dtl::ring {
 namespace {
 
-// Processes above a rank that are looked at, so that a chain which changes meanwhile ends.
+// Maximum number of ancestors, in case the chain changes meanwhile.
 constexpr int kGenerations = 64;
 
-// Of a process: its parent; 0 if there is none or it cannot be seen.
+// The parent of a process; 0 if there is none or it is not visible.
 pid_t parent_of(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string text;
@@ -32,7 +32,7 @@ pid_t parent_of(pid_t pid) {
 bool is_closed_on_exec(pid_t pid, int number) {
   std::ifstream file(fmt::format("/proc/{}/fdinfo/{}", pid, number));
   std::string name;
-  // If it cannot be read, it was not handed down.
+  // If it cannot be read, assume close-on-exec.
   unsigned flags = O_CLOEXEC;
   while (file >> name) {
     if (name == "flags:") file >> std::oct >> flags;
@@ -51,7 +51,7 @@ std::optional<Fd> sealed_memory_above(int number) {
   pid_t pid = ::getppid();
   for (int generation = 0; pid > 1 && generation < kGenerations; generation++) {
     const std::string path = fmt::format("/proc/{}/fd/{}", pid, number);
-    // O_NONBLOCK: a pipe's other end may never come.
+    // O_NONBLOCK: opening a pipe could wait forever for its other end.
     Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (fd.valid() && is_sealed_memory(fd.get()) && !is_closed_on_exec(pid, number)) return fd;
     pid = parent_of(pid);

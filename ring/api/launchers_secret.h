@@ -1,11 +1,9 @@
 #pragma once
-// The job's secret, as a launcher hands it down: a memory file sealed against writing, under one
-// number from process to process.
-//
-// Programs between the launcher and a rank may start it with their own descriptors closed
-// (accelerate launch, torchrun, whatever uses Python's subprocess). They still have the file
-// themselves, and a rank finds it there, as far as the system lets it look: at processes of its own
-// user.
+// The job's secret, as a launcher passes it on: a memory file sealed against writing, with the same
+// descriptor number in each process.
+// Programs between the launcher and a rank may start it without their own descriptors (accelerate
+// launch, torchrun, anything that uses Python's subprocess). They still hold the file themselves,
+// and a rank finds it there if the system allows it: in processes of its own user.
 
 #include <optional>
 
@@ -13,11 +11,11 @@
 
 namespace dtl::ring {
 
-// Whether a descriptor is such a file, and not what a program has opened under the number since.
+// Whether a descriptor is such a file, not one that a program opened later under the number.
 bool is_sealed_memory(int fd);
 
-// That file under `number` in the nearest process above this one that has it and would hand it
-// down. A rank that has read its secret marks it close-on-exec: its children are not ranks.
+// That file under `number` in the nearest ancestor process that has it without close-on-exec. A
+// rank that has read its secret marks it close-on-exec: its children are not ranks.
 std::optional<Fd> sealed_memory_above(int number);
 
 }  // namespace dtl::ring

@@ -1,5 +1,5 @@
-// Waiting has two halves: drive the engine until the operation has ended or somebody else drives,
-// then wait in the queue for what is left of the time.
+// Waiting has two halves: drive the engine until the operation has ended or another thread drives,
+// then wait in the queue for the rest of the timeout.
 #include "ring/api/operation_calls.h"
 
 #include <fmt/format.h>
@@ -15,8 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Bytes from which the thread is woken at once. Shorter operations are over sooner than it is
-// awake.
+// From this many bytes on, wake the thread at once. Shorter operations end before it is awake.
 constexpr std::uint64_t kWorthWaking = 1 << 20;
 
 Clock::time_point deadline_in(int timeout_ms) {
@@ -31,7 +30,7 @@ int ms_left(Clock::time_point deadline) {
 
 }  // namespace
 
-// The engine's thread first, so that nothing moves under a buffer that callers have back.
+// The engine's thread first, so that nothing moves in buffers that callers have back.
 OperationCalls::~OperationCalls() {
   if (engine_) engine_->stop();
   queue_.fail(DT_E_ABORTED, "the communicator was destroyed");
@@ -47,8 +46,8 @@ int OperationCalls::submit(const Request& request, const Choice& choice, dt_work
   const int status = queue_.submit(request, choice, work);
   if (status == DT_OK && engine_) {
     const bool is_long = request.count * element_bytes(request.dtype) > kWorthWaking;
-    // A thread that polls a completion descriptor makes no call that could drive, so the thread has
-    // to.
+    // A thread that polls a completion descriptor makes no call that could drive, so the
+    // communication thread must.
     engine_->note_submission(is_long || queue_.has_completion_fd());
   }
   return status;
@@ -59,11 +58,11 @@ int OperationCalls::wait(dt_work work, int timeout_ms) {
   const CallerCount::Guard caller(callers_);
   const auto deadline = deadline_in(timeout_ms);
   engine_->drive(deadline, [&] { return queue_.is_settled(work); });
-  // 0 only looks and negative has no end: neither has a rest.
+  // 0 only checks and negative never times out: both stay as they are.
   return queue_.wait(work, timeout_ms <= 0 ? timeout_ms : ms_left(deadline));
 }
 
-// Callers of wait_any mostly compute and look now and then, so the thread drives.
+// Callers of wait_any mostly compute and check now and then, so the thread drives.
 int OperationCalls::wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max,
                              std::uint32_t* count, int timeout_ms) {
   const CallerCount::Guard caller(callers_);
@@ -71,8 +70,7 @@ int OperationCalls::wait_any(dt_work* works, std::int32_t* statuses, std::uint32
   return queue_.wait_any(works, statuses, max, count, timeout_ms);
 }
 
-// A message that does not come is not a failure of the communicator: the caller decides what it
-// means.
+// A missing message is not a failure of the communicator: the caller decides what it means.
 int OperationCalls::probe(int from, int timeout_ms, int* source, OperationHeader* header) {
   const CallerCount::Guard caller(callers_);
   const auto deadline = deadline_in(timeout_ms < 0 ? operation_timeout_ms_ : timeout_ms);

@@ -1,8 +1,8 @@
 #pragma once
 // OperationCalls: the calls that submit operations of one communicator and wait for them, with the
-// queue and the engine behind them. A caller who waits drives the engine meanwhile, if nobody else
-// does. Owned by the Comm; calls come from any thread. Does not know how the ranks have met:
-// without an engine there is this rank alone, or nobody was met.
+// queue and the engine behind them. A waiting caller drives the engine if nobody else does. Owned
+// by the Comm; calls come from any thread. Does not know how the ranks met: without an engine there
+// is only this rank, or the meeting failed.
 
 #include <cstdint>
 #include <memory>
@@ -18,7 +18,7 @@ namespace dtl::ring {
 class OperationCalls {
  public:
   OperationCalls(int rank, int world) : rank_(rank), queue_(world) {}
-  ~OperationCalls();  // ends what is pending, and waits until no thread is inside a call
+  ~OperationCalls();  // ends pending operations and waits until all threads have left
   OperationCalls(const OperationCalls&) = delete;
   OperationCalls& operator=(const OperationCalls&) = delete;
 
@@ -30,10 +30,10 @@ class OperationCalls {
   int wait(dt_work work, int timeout_ms);
   int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
                int timeout_ms);
-  // timeout_ms < 0: as long as an operation may take. When that is over it answers DT_PENDING, and
-  // the communicator does not fail.
+  // timeout_ms < 0: as long as an operation may take. On timeout it answers DT_PENDING, and the
+  // communicator does not fail.
   int probe(int from, int timeout_ms, int* source, OperationHeader* header);
-  // Returns when every operation has failed, here. The other ranks hear of it on their own.
+  // Returns when every operation has failed here. The other ranks are notified separately.
   void abort(const std::string& why);
 
   OperationQueue& queue() { return queue_; }

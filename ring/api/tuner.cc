@@ -1,5 +1,5 @@
-// Every decision uses numbers that take_slowest() has made equal on all ranks. A rank that went by
-// its own clock would measure once more or less than the others, and hang.
+// Every decision uses numbers that take_slowest() has made equal on all ranks. A rank that used its
+// own clock would measure once more or less than the others, and hang.
 #include "ring/api/tuner.h"
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 namespace dtl::ring {
 namespace {
 
-constexpr double kEnough = 0.1;  // seconds: links so slow that their bandwidth alone counts
+constexpr double kEnough = 0.1;  // seconds: on such slow links only bandwidth counts
 constexpr int kMostMisses = 2;   // in a row: one may be noise
-// Odd, as a third of it is, so that the median is one of them.
+// Odd, and so is a third of it, so that the median is one of the values.
 constexpr int kRepeats = 9;
-constexpr double kBriefTime = 2e-3;  // seconds, for so many repeats
-// Bytes. The shortest sums are never measured: the quick algorithm is made for them. Beyond
-// kLargeBytes a ring is tried, with a sum that is long enough to show its bandwidth.
+constexpr double kBriefTime = 2e-3;  // seconds, for this many repeats
+// Bytes. The shortest sums are not measured: the quick algorithm is made for them. Beyond
+// kLargeBytes it tries a ring, with a sum long enough to show its bandwidth.
 constexpr std::uint64_t kLeastBorder = 4 << 10;
 constexpr std::uint64_t kLargeBytes = 512 << 10, kRingBytes = 1 << 20;
 
@@ -28,7 +28,7 @@ float median_of(std::vector<double>& all) {
   return static_cast<float>(*middle);
 }
 
-// In place, of these values.
+// In place.
 Request allreduce_of(std::span<float> values) {
   Request request;
   request.opcode = Opcode::kAllreduce;
@@ -43,7 +43,7 @@ Request allreduce_of(std::span<float> values) {
 Trial trial_of(std::function<void(const Request& request)> carry_out) {
   Trial trial;
   trial.time_once = [carry_out](Algorithm algorithm, std::vector<float>& values) {
-    carry_out({});  // a barrier, so that no rank's time has another one's delay in it
+    carry_out({});  // a barrier, so that one rank's delay does not add to another's time
     Request request = allreduce_of(values);
     request.algorithm = algorithm;
     const auto begin = std::chrono::steady_clock::now();
@@ -64,7 +64,7 @@ Tuner::Tuner(int world, std::size_t nodes, Trial trial)
 AlgorithmTable Tuner::measure(const AlgorithmTable& guess) {
   const bool is_small = static_cast<std::size_t>(world_) <= kMaxDirect;
   const Algorithm quick = is_small ? Algorithm::kOneShot : Algorithm::kDoubling;
-  // What the guess takes for the longest sums.
+  // The guess for the longest sums.
   const Algorithm large = guess.choose(1 << 30);
   const std::uint64_t border = border_of(quick, large);
   AlgorithmTable table = AlgorithmTable::by_default(world_, nodes_);
@@ -79,7 +79,7 @@ AlgorithmTable Tuner::measure(const AlgorithmTable& guess) {
   return table;
 }
 
-// Up to where the quick one is quicker.
+// The size up to which the quick algorithm is quicker.
 std::uint64_t Tuner::border_of(Algorithm quick, Algorithm large) {
   const std::uint64_t most = nodes_ == 1 ? 256 << 10 : 64 << 10;
   std::uint64_t border = kLeastBorder;
@@ -93,17 +93,17 @@ std::uint64_t Tuner::border_of(Algorithm quick, Algorithm large) {
   return border;
 }
 
-// By the median of times taken in turn, of the slowest rank.
+// Compares medians of alternating measurements, of the slowest rank.
 bool Tuner::is_quicker(Algorithm one, Algorithm other, std::uint64_t bytes) {
   std::vector<float> values(bytes / sizeof(float));
   std::array<std::vector<double>, 2> times;
   const auto begin = std::chrono::steady_clock::now();
   int repeats = kRepeats;
-  for (int i = -1; i < repeats; ++i) {  // the first ones meet cold memory
-    // In turn, so that both meet the same noise.
+  for (int i = -1; i < repeats; ++i) {  // the first ones warm up memory
+    // Alternating, so that both see the same noise.
     const std::array turn{trial_.time_once(one, values), trial_.time_once(other, values)};
     if (i == -1) {
-      // Slow links are measured less often: there the difference is clear, or the time is dear.
+      // Slow links get fewer repeats: the difference is clear there, or measuring too expensive.
       std::array worst{static_cast<float>(turn[0] + turn[1])};
       trial_.take_slowest(worst);
       repeats = static_cast<double>(worst[0]) > kBriefTime ? kRepeats / 3 : kRepeats;

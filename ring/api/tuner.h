@@ -1,8 +1,8 @@
 #pragma once
-// Tuner: finds out which algorithm is quickest for an allreduce of which size, by trying them once
-// when the ranks have met. All ranks take part and go by the same times, those of the slowest one,
-// so they draw the same table. Does not know the communicator: a Trial does what is measured, and
-// tests give it times of their own.
+// Tuner: finds the quickest algorithm for each size of an allreduce by trying them once when the
+// ranks have met. All ranks take part and use the times of the slowest one, so they compute the
+// same table. Does not know the communicator: a Trial runs the measurements, and tests supply their
+// own times.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace dtl::ring {
 struct Trial {
   // Seconds of one sum of these values, on this rank.
   std::function<double(Algorithm algorithm, std::vector<float>& values)> time_once;
-  // Makes each value the largest one that a rank has.
+  // Replaces each value by its maximum over all ranks.
   std::function<void(std::span<float> values)> take_slowest;
 };
 // Measures with operations that `carry_out` waits for.
@@ -28,7 +28,7 @@ Trial trial_of(std::function<void(const Request& request)> carry_out);
 class Tuner {
  public:
   Tuner(int world, std::size_t nodes, Trial trial);
-  // guess: what long sums take, unless a ring is quicker.
+  // guess: used for long sums, unless a ring is quicker.
   AlgorithmTable measure(const AlgorithmTable& guess);
 
  private:

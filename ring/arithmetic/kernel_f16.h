@@ -1,8 +1,8 @@
 #pragma once
-// The part of a loop over wire elements that is written by hand: binary16 by the instructions that
-// x86 has for it, of which a vectorizing compiler makes no use. They give the bits of F16 in
+// The hand-written part of the loops over wire elements: binary16 with x86's instructions, which a
+// vectorizing compiler does not use. They give the same bits as F16 in
 // ring/arithmetic/kernel_ops.h, which does the rest of the loop, so results do not depend on where
-// the vectors end. Internal linkage (kernel_loops.h says why).
+// the vectors end. Internal linkage (see kernel_loops.h).
 
 #include "ring/arithmetic/kernel_ops.h"
 #if defined(__AVX512F__) || defined(__F16C__)
@@ -12,7 +12,7 @@
 namespace dtl::ring {
 namespace {
 
-// Each function does the first elements and says how many: none, unless specialized.
+// Each function processes the first elements and returns how many: none unless specialized.
 template <class Format>
 struct ByHand {
   template <std::size_t N>
@@ -82,7 +82,7 @@ struct ByHand<F16> {
     std::size_t i = 0;
     for (; i + kLanes <= count; i += kLanes) {
       Floats value = load(first + i);
-      // Vector operators, not fused multiply-adds: the order and the roundings of the plain loop.
+      // Vector operators, not fused multiply-adds: the same order and rounding as the plain loop.
       for (std::size_t k = 0; k < N; ++k) value += widen_vector(load_halves(in[k] + i));
       // canonical() of each lane.
       store(out + i, value == value ? value : all_equal(__builtin_nanf("")));

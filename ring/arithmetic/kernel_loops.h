@@ -1,7 +1,6 @@
 #pragma once
-// The one source of all Kernels tables, included by a .cc file per instruction set, which the build
-// compiles with its flags. Plain loops, for the compiler to vectorize; only binary16 asks for its
-// instructions by name.
+// The common source of all Kernels tables. A .cc file per instruction set includes it, compiled
+// with that set's flags. Plain loops for the compiler to vectorize; only binary16 uses intrinsics.
 //
 // Everything here has internal linkage and nothing comes from the standard library's templates: a
 // weak function compiled for AVX-512 could replace its namesake in the whole program, which would
@@ -19,7 +18,7 @@ struct Indices {};
 
 // Pointers to Memory are declared as such: `auto` would forget that they need no alignment.
 
-// `ivdep`: out is an operand or overlaps none, so that no element depends on an earlier one.
+// `ivdep`: out is an operand or overlaps none, so no element depends on an earlier one.
 template <class E, class Op, std::size_t... I>
 void combine_loop(void* out_memory, const void* const* in, std::size_t count, Indices<0, I...>) {
   using Memory = typename E::Memory;
@@ -105,8 +104,8 @@ void round_kernel(void* out_memory, const void* in_memory, std::size_t count) {
   for (std::size_t i = done; i < count; ++i) out[i] = Format::widen(Format::narrow(in[i]));
 }
 
-// Quotient is a float type that holds every E exactly. For integers its rounded quotient never
-// reaches the next integer, from which the true one is farther away than half a step.
+// Quotient is a float type that holds every E exactly. For integers the rounded quotient never
+// reaches the next integer, as the true quotient differs from it by more than half a step.
 template <class E, class Quotient>
 void divide_kernel(void* memory, std::size_t count, std::uint64_t divisor) {
   typename E::Memory* const data = static_cast<typename E::Memory*>(memory);
@@ -116,8 +115,8 @@ void divide_kernel(void* memory, std::size_t count, std::uint64_t divisor) {
   }
 }
 
-// No float type holds all 64 bits, so these are divided as integers, away from signs: the divisor
-// is unsigned.
+// No float type holds all 64 bits, so these are divided as integers; the unsigned divisor needs
+// care with signs.
 void divide_i64(void* memory, std::size_t count, std::uint64_t divisor) {
   U64::Memory* const data = static_cast<U64::Memory*>(memory);
   for (std::size_t i = 0; i < count; ++i) {
@@ -128,7 +127,7 @@ void divide_i64(void* memory, std::size_t count, std::uint64_t divisor) {
   }
 }
 
-// Wrapping sums, products and the bit operations do not know of signs.
+// Wrapping sums, products and bit operations ignore signs.
 template <class Signed, class Unsigned>
 constexpr void fill_integers(Kernels::Combine (&row)[DT_BXOR + 1]) {
   row[DT_SUM] = row[DT_AVG] = combine_kernel<Unsigned, Sum>;
@@ -148,7 +147,7 @@ constexpr void fill_floats(Kernels::Combine (&row)[DT_BXOR + 1]) {
   row[DT_PROD] = combine_kernel<E, FloatProd>;
 }
 
-// Ops that mean the same for truths share a kernel.
+// Ops that mean the same for booleans share a kernel.
 constexpr void fill_bool(Kernels::Combine (&row)[DT_BXOR + 1]) {
   row[DT_SUM] = row[DT_MAX] = row[DT_BOR] = combine_kernel<U8, BoolOr>;
   row[DT_PROD] = row[DT_MIN] = row[DT_BAND] = combine_kernel<U8, BoolAnd>;

@@ -1,6 +1,6 @@
 #pragma once
-// What the loops of ring/arithmetic/kernel_loops.h do to one element. Without branches, so that
-// they become vector instructions. Only operations whose bits IEEE 754 fixes, so that every
+// The operation of the loops in ring/arithmetic/kernel_loops.h on one element. Branch-free, so that
+// they become vector instructions. Only operations whose bits IEEE 754 defines, so that every
 // instruction set gives the same. Internal linkage, for the reason given there.
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 namespace dtl::ring {
 namespace {
 
-// Element types: as calculated with, and as they lie in memory, at any address: frames put no
-// element on an aligned one. may_alias, since buffers come as bytes.
+// Element types: for arithmetic, and as stored in memory at any address, as frames do not align
+// elements. may_alias, since buffers are bytes.
 #define DTL_ELEMENT(Name, Type)                                 \
   struct Name {                                                 \
     using Value = Type;                                         \
@@ -40,8 +40,8 @@ inline double of_bits(std::uint64_t bits) {
   return __builtin_bit_cast(double, bits);
 }
 
-// Of two NaNs an addition keeps either, as the compiler happened to order them. One NaN for all
-// makes results equal on all ranks.
+// The sum of two NaNs is either one, depending on the order that the compiler chose. Using a single
+// NaN makes results equal on all ranks.
 template <class T>
 T canonical(T value) {
   return value != value ? static_cast<T>(__builtin_nan("")) : value;
@@ -59,7 +59,7 @@ struct Plain {
   }
 };
 
-// Of unsigned types, which wrap around.
+// For unsigned types, which wrap around.
 struct Sum : Plain {
   template <class T>
   static T apply(T a, T b) {
@@ -103,7 +103,7 @@ struct Max : Plain {
   }
 };
 
-// A caller may pass any byte for true; results are 0 or 1, so that their bits can be compared.
+// Any nonzero byte means true; results are 0 or 1, so that their bits can be compared.
 struct AsBool {
   static std::uint8_t load(std::uint8_t value) { return value != 0 ? 1 : 0; }
   static std::uint8_t finish(std::uint8_t value) { return value; }
@@ -139,8 +139,8 @@ struct FloatProd : FloatSum {
   }
 };
 
-// -0 is less than +0, so that the order of operands does not matter. Each comparison gives the
-// other operand of equal ones: "and" of their bits is the larger zero, "or" the smaller one.
+// -0 is less than +0, so that the order of operands does not matter. For equal operands each
+// comparison gives the other one: "and" of their bits is the larger zero, "or" the smaller one.
 struct FloatMax : FloatSum {
   template <class T>
   static T apply(T a, T b) {
@@ -157,8 +157,8 @@ struct FloatMin : FloatSum {
 };
 
 // The upper half of a float. Rounding adds just under half of the last place, and one more if that
-// is odd: ties go to even. A NaN is kept apart, since the addition could carry it into infinity or
-// zero.
+// place is odd: ties go to even. NaN is handled separately, as the addition could turn it into
+// infinity or zero.
 struct Bf16 {
   static float widen(std::uint16_t half) { return of_bits(std::uint32_t{half} << 16); }
   static std::uint16_t narrow(float value) {
@@ -169,19 +169,19 @@ struct Bf16 {
   }
 };
 
-// By masks: the compiler makes jumps of longer chains of conditions.
+// With masks: for longer chains of conditions the compiler makes jumps.
 inline std::uint32_t choose(bool is_first, std::uint32_t first, std::uint32_t second) {
   const std::uint32_t mask = 0 - std::uint32_t{is_first};
   return (first & mask) | (second & ~mask);
 }
 
-// IEEE binary16: 1 + 5 + 10 bits. The same bits as x86's F16C gives.
+// IEEE binary16: 1 + 5 + 10 bits. Gives the same bits as x86's F16C.
 struct F16 {
   static float widen(std::uint16_t half) {
     const std::uint32_t sign = (std::uint32_t{half} & 0x8000) << 16;
     const std::uint32_t rest = std::uint32_t{half} & 0x7fff;
     const std::uint32_t normal = (rest << 13) + ((127 - 15) << 23);
-    // An exact product, and never one of float's own denormals.
+    // An exact product, and never a denormal float.
     const float product = static_cast<float>(static_cast<std::int32_t>(rest)) * 0x1p-24f;
     const std::uint32_t finite = choose(rest < 0x400, bits_of(product), normal);
     const std::uint32_t quiet = choose(rest > 0x7c00, 0x400000, 0);
@@ -192,7 +192,7 @@ struct F16 {
     const std::uint32_t sign = bits_of(value) >> 16 & 0x8000;
     const std::uint32_t rest = bits_of(value) & 0x7fffffff;
     const std::uint32_t normal = (rest - ((127 - 15) << 23) + 0xfff + (rest >> 13 & 1)) >> 13;
-    // Next to 0.5 floats are as far apart as binary16's denormals, so that the sum rounds to one.
+    // Near 0.5 floats are as far apart as binary16's denormals, so the sum rounds to one.
     const std::uint32_t denormal = bits_of(of_bits(rest) + 0.5f) - bits_of(0.5f);
     const std::uint32_t finite = choose(rest < 0x38800000, denormal, normal);  // 2^-14
     const std::uint32_t number = choose(rest < 0x477ff000, finite, 0x7c00);    // 65,520

@@ -1,6 +1,6 @@
 #pragma once
-// The tables behind ring/arithmetic/kernels.cc, which knows which of them this CPU can run. Only
-// that file may choose: a kernel of another table may be an illegal instruction.
+// The tables behind ring/arithmetic/kernels.cc. Only that file may choose between them, as it knows
+// what this CPU supports: kernels of another table may contain illegal instructions.
 
 #include "ring/arithmetic/kernels.h"
 

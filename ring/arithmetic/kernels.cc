@@ -1,4 +1,4 @@
-// Asks the CPU at run time, because one build has to run on every machine of a cluster.
+// Detects the CPU at run time, because one build must run on every machine of a cluster.
 #include "ring/arithmetic/kernels.h"
 
 #include <cstring>
@@ -13,7 +13,7 @@ bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
 }
 
-// All that kernels_avx512.cc is compiled for: some CPUs have AVX-512F alone.
+// Everything that kernels_avx512.cc is compiled for: some CPUs only have AVX-512F.
 bool has_avx512() {
   return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");

@@ -1,11 +1,10 @@
 #pragma once
-// The loops under ring/arithmetic/reduce.h, compiled once per instruction set from
+// The loops below ring/arithmetic/reduce.h, compiled once per instruction set from
 // ring/arithmetic/kernel_loops.h. Any alignment; `out` may be one of the inputs. They assume the
-// default floating-point mode, which ring/arithmetic/reduce.cc sees to. Constant tables; any
-// thread.
+// default floating-point mode, which ring/arithmetic/reduce.cc sets. Constant tables; any thread.
 //
-// All sets give the same bits: nothing is contracted to a fused multiply-add, and where IEEE 754
-// leaves the bits of a NaN open, combining gives the positive quiet one.
+// All sets give the same bits: there are no fused multiply-adds, and where IEEE 754 leaves the bits
+// of a NaN open, combining gives the positive quiet one.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +23,7 @@ struct Kernels {
   using Convert = void (*)(void* out, const void* in, std::size_t count);
   using Divide = void (*)(void* data, std::size_t count, std::uint64_t divisor);
 
-  // The conversions of one wire format. round: of floats, to floats; in place.
+  // The conversions of one wire format. round: from floats to floats, in place.
   struct Format {
     AddWire add;
     Convert narrow, widen, round;
@@ -32,7 +31,7 @@ struct Kernels {
 
   const char* name;
   // By dtype and op; nullptr: not offered. DT_F16 and DT_BF16 are widened to DT_F32, so they have
-  // none; DT_AVG is DT_SUM.
+  // none; DT_AVG uses DT_SUM.
   Combine combine[DT_BOOL + 1][DT_BXOR + 1];
   Divide divide[DT_BOOL + 1];
   Format bf16, f16;
@@ -40,11 +39,11 @@ struct Kernels {
   [[nodiscard]] const Format& format(Wire wire) const { return wire == Wire::kBf16 ? bf16 : f16; }
 };
 
-// Those with this name ("scalar", "avx2", "avx512"); nullptr where this CPU or this build lacks
+// The kernels with this name ("scalar", "avx2", "avx512"); nullptr if this CPU or this build lacks
 // them.
 const Kernels* kernels_named(const char* name);
-// Those with this name, else the best ones: a name that this CPU cannot serve must not end a job.
-// nullptr: the best ones.
+// The kernels with this name, else the best ones: an unsupported name must not end a job. nullptr:
+// the best ones.
 const Kernels& kernels_or_best(const char* name);
 
 // ring/arithmetic/reduce.h with given kernels, for tests and benchmarks.

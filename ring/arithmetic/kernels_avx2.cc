@@ -1,5 +1,5 @@
-// The kernels for AVX2, with F16C. The build compiles this file alone for them
-// (ring/CMakeLists.txt), so nothing but kernels may be in it.
+// The kernels for AVX2 with F16C. The build compiles only this file for them (ring/CMakeLists.txt),
+// so it may contain nothing but kernels.
 #if defined(__x86_64__)
 #include "ring/arithmetic/kernel_loops.h"
 #include "ring/arithmetic/kernel_tables.h"

@@ -1,5 +1,5 @@
-// The kernels for any CPU. What a build's baseline has (SSE2 on x86-64) is used. The others are
-// tested against these.
+// The kernels for any CPU, using the build's baseline (SSE2 on x86-64). Tests compare the others
+// with these.
 #include "ring/arithmetic/kernel_loops.h"
 #include "ring/arithmetic/kernel_tables.h"
 

@@ -1,5 +1,4 @@
-// The facts about types, and the choice of kernels. How operands become calls of them is in
-// reduce_blocks.cc.
+// Facts about types, and the choice of kernels. reduce_blocks.cc converts operands to kernel calls.
 #include "ring/arithmetic/reduce.h"
 
 #include <cstdlib>
@@ -27,8 +26,8 @@ bool is_float(int dtype) {
   return dtype == DT_F16 || dtype == DT_BF16 || dtype == DT_F32 || dtype == DT_F64;
 }
 
-// DTRING_KERNELS=scalar, avx2 or avx512 asks for others than the best, to compare them. It is read
-// once, at the first use.
+// DTRING_KERNELS=scalar, avx2 or avx512 selects others than the best, for comparison. Read once, at
+// the first use.
 const Kernels& kernels() {
   static const Kernels& chosen = kernels_or_best(std::getenv("DTRING_KERNELS"));
   return chosen;

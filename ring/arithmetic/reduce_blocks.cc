@@ -1,6 +1,6 @@
-// How any number of operands, in any mixture of formats, becomes a few passes of
-// ring/arithmetic/kernels.h over blocks that stay in the L1 cache. Whatever the passes are, each
-// element is combined in the order of the operands, so its bits do not depend on block sizes.
+// Splits any number of operands, in any mixture of formats, into a few passes of
+// ring/arithmetic/kernels.h over blocks that stay in the L1 cache. Each element is always combined
+// in the order of the operands, so its bits do not depend on block sizes.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -13,8 +13,8 @@
 namespace dtl::ring {
 namespace {
 
-// Of what vector loops read and write. GCC 12's AddressSanitizer gives objects on its own stack no
-// more than half a cache line.
+// Alignment of buffers for vector loops. GCC 12's AddressSanitizer aligns stack objects to at most
+// half a cache line.
 #ifdef __SANITIZE_ADDRESS__
 constexpr std::size_t kAlignment = 32;
 #else
@@ -24,7 +24,7 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kBlockBytes = 8192;  // two blocks and parts of a few operands fit in 32 KiB
 constexpr std::size_t kBlockFloats = kBlockBytes / sizeof(float);
 
-// Rounds to nearest, keeps denormals and traps nothing, whatever the thread's mode is: the
+// Rounds to nearest, keeps denormals and disables traps, whatever the thread's mode is: the
 // communication thread inherits it from a program that may have set flush-to-zero for speed.
 class DefaultFloatMode {
  public:
@@ -40,7 +40,7 @@ class DefaultFloatMode {
 
  private:
   static constexpr unsigned kDefault = 0x1f80;
-  static constexpr unsigned kSeen = 0x3f;  // the exceptions so far, which are no mode
+  static constexpr unsigned kSeen = 0x3f;  // sticky exception flags, not part of the mode
   [[nodiscard]] bool is_other() const {
     return (mode_ & ~kSeen) != kDefault;
   }
@@ -50,12 +50,12 @@ class DefaultFloatMode {
 #endif
 };
 
-// How many of `left` operands one pass takes: as many as there is a kernel for.
+// How many of `left` operands one pass takes: as many as a kernel supports.
 std::size_t pass_size(std::size_t left) {
   return left >= 8 ? 8 : std::min<std::size_t>(left, 4);
 }
 
-// function(start, length) for blocks of count elements.
+// Calls function(start, length) for blocks of count elements.
 template <class Function>
 void for_blocks(std::size_t count, std::size_t block, const Function& function) {
   for (std::size_t start = 0; start < count; start += block) {
@@ -63,8 +63,8 @@ void for_blocks(std::size_t count, std::size_t block, const Function& function) 
   }
 }
 
-// `length` elements from `start` on of exact operands. The result so far is the first operand of
-// the next pass; only the last pass writes to out, which may be any of the operands.
+// `length` elements of exact operands, from `start`. The intermediate result is the first operand
+// of the next pass; only the last pass writes to out, which may be any of the operands.
 void combine_block(Kernels::Combine kernel, std::size_t bytes, std::byte* out,
                    const Operand* operands, std::size_t n, std::size_t start, std::size_t length) {
   alignas(kAlignment) std::byte so_far[kBlockBytes];
@@ -81,7 +81,7 @@ void combine_block(Kernels::Combine kernel, std::size_t bytes, std::byte* out,
 
 void combine_exact(Kernels::Combine kernel, std::size_t bytes, std::byte* out,
                    const Operand* operands, std::size_t n, std::size_t count) {
-  // What takes one pass needs no blocks.
+  // A single pass needs no blocks.
   const std::size_t block = n == pass_size(n) ? count : kBlockBytes / bytes;
   for_blocks(count, block, [&](std::size_t start, std::size_t length) {
     combine_block(kernel, bytes, out, operands, n, start, length);
@@ -91,14 +91,14 @@ void combine_exact(Kernels::Combine kernel, std::size_t bytes, std::byte* out,
 // Combines blocks of float operands in several formats.
 class Mixture {
  public:
-  // Of n >= 2 operands, all in `format`; each in its own, if that is kExact.
+  // For n >= 2 operands, all in `format`; kExact: each in its own.
   Mixture(const Kernels& kernels, Wire format, int op, const Operand* operands, std::size_t n)
       : kernels_(kernels), format_(format), op_(op), operands_(operands), n_(n) {
-    // a op b has the bits of b op a, and an exact operand is a good first one.
+    // a op b has the same bits as b op a, and the first operand should be exact.
     is_swapped_ = format_of(0) != Wire::kExact && format_of(1) == Wire::kExact;
   }
 
-  // Only the last pass writes to out: floats.
+  // Only the last pass writes to out. out: floats.
   void combine(void* out, std::size_t start, std::size_t length) {
     const void* so_far = memory(0, start);
     if (format_of(0) != Wire::kExact) {
@@ -125,8 +125,8 @@ class Mixture {
     return operand(i).data + start * wire_bytes(DT_F32, format_of(i));
   }
 
-  // How many operands from `first` on one pass takes: those of one format, as far as there is a
-  // kernel.
+  // How many operands one pass takes, from `first`: those with the same format, as many as a kernel
+  // supports.
   [[nodiscard]] std::size_t run(std::size_t first) const {
     const Wire format = format_of(first);
     std::size_t last = first + 1;
@@ -135,7 +135,7 @@ class Mixture {
     return op_ == DT_SUM ? std::min<std::size_t>(last - first, 4) : 1;
   }
 
-  // in[0] are floats, `taken` others are in the given format.
+  // in[0] are floats, the `taken` others have the given format.
   void pass(Wire format, void* out, const void** in, std::size_t taken, std::size_t length) {
     if (format != Wire::kExact) {
       if (op_ == DT_SUM) return kernels_.format(format).add(out, in[0], in + 1, taken, length);
@@ -167,8 +167,7 @@ void combine_mixture(const Kernels& kernels, int op, std::byte* out, const Opera
   });
 }
 
-// Summed in float and rounded once at the end, which is more exact than rounding after each
-// operand.
+// Sums in float and rounds once at the end, which is more exact than rounding after each operand.
 void combine_halves(const Kernels& kernels, Wire format, int op, std::byte* out,
                     const Operand* operands, std::size_t n, std::size_t count) {
   Mixture mixture(kernels, format, op, operands, n);
@@ -184,7 +183,7 @@ void combine_one(const Kernels& kernels, int dtype, std::byte* out, const Operan
   if (operand.wire != Wire::kExact) {
     kernels.format(operand.wire).widen(out, operand.data, count);
   } else if (dtype == DT_BOOL) {
-    // A truth or-ed with itself: every byte that is not 0 becomes 1.
+    // A boolean or-ed with itself: every byte except 0 becomes 1.
     const void* const twice[] = {operand.data, operand.data};
     kernels.combine[DT_BOOL][DT_BOR](out, twice, 2, count);
   } else if (out != operand.data) {
@@ -198,7 +197,7 @@ void combine_with(const Kernels& kernels, int dtype, int op, std::byte* out,
                   const Operand* operands, std::size_t n, std::size_t count) {
   assert(can_combine(dtype, op) && n > 0);
   if (count == 0) return;
-  // Division comes once, at the end (divide()).
+  // divide() divides once, at the end.
   if (op == DT_AVG) op = DT_SUM;
   const auto is_exact = [](const Operand& operand) { return operand.wire == Wire::kExact; };
   const bool all_exact = std::all_of(operands, operands + n, is_exact);

@@ -1,5 +1,5 @@
-// Over libcrypto's one-shot calls, which need no contexts. HKDF is two HMACs here: no caller needs
-// more than one block of it.
+// Uses libcrypto's one-shot calls, which need no contexts. HKDF is two HMACs here: no caller needs
+// more than one block.
 #include "ring/common/crypto.h"
 
 #include <openssl/crypto.h>
@@ -16,9 +16,9 @@ namespace dtl::ring {
 
 namespace {
 
-// Without this libcrypto frees its global state in an atexit handler. A program may end without
-// destroying its communicator, and then the communication thread may still be at work. A static
-// runs the call once, before the first use, whatever thread that is on.
+// Without this libcrypto frees its global state in an atexit handler. A program may exit without
+// destroying its communicator, while the communication thread still runs. A static runs the call
+// once, before the first use on any thread.
 void set_library_up() {
   [[maybe_unused]] static const int begun = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
 }
@@ -26,7 +26,7 @@ void set_library_up() {
 }  // namespace
 
 void Key::wipe(void* data, std::size_t bytes) {
-  // A compiler may leave out a memset of memory that is not read again, but not this call.
+  // A compiler may omit a memset of memory that is not read again, but not this call.
   OPENSSL_cleanse(data, bytes);
 }
 

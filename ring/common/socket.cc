@@ -1,5 +1,5 @@
-// Socket options are best effort, except where a caller could not work without them: containers and
-// old kernels refuse some, and a link without them is slower, not wrong.
+// Socket options are best effort, unless a caller could not work without them: containers and old
+// kernels reject some, and links without them are slower, but work.
 #include "ring/common/socket.h"
 
 #include <arpa/inet.h>
@@ -19,16 +19,16 @@
 namespace dtl::ring {
 namespace {
 
-// Probes, in seconds, of a line on which nothing is sent. They start early so that a host that
-// vanished without a word (power, cable) is noticed. How many may go unanswered is not set: the
-// kernel takes TCP_USER_TIMEOUT instead of a count where both are there.
+// Keepalive probes on an idle connection, in seconds. They start early, to notice a host that
+// vanished (power, cable). The number of unanswered probes is not set: if TCP_USER_TIMEOUT is set,
+// the kernel uses it instead.
 constexpr int kKeepaliveIdle_s = 2;
 constexpr int kKeepaliveInterval_s = 2;
-// TCP doubles its waits for an acknowledgement, up to 120 s. After an outage of seconds the next
-// retransmission may therefore come as late again, and later where packets are lost. Linux 6.15 has
-// a bound for these waits.
+// TCP doubles its retransmission timeout, up to 120 s. After an outage of some seconds the next
+// retransmission may take as long again, or longer with packet loss. Linux 6.15 can limit this
+// timeout.
 constexpr int kLongestWait_ms = 1000;
-// Older headers lack the numbers. Older kernels refuse them, which set_option ignores.
+// Older headers lack the constants. Older kernels reject them, which set_option ignores.
 #ifndef TCP_RTO_MAX_MS
 constexpr int TCP_RTO_MAX_MS = 44;
 #endif
@@ -42,7 +42,7 @@ void set_option(int fd, int level, int name, int value) {
 }
 
 Fd open_socket(const Address& address) {
-  // The flags go with the call. With a later fcntl, a program that another thread starts in between
+  // Sets the flags atomically. With a later fcntl, a program started by another thread in between
   // would inherit the socket.
   Fd fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) {
@@ -58,10 +58,10 @@ void avoid_bbr(int fd) {
   std::array<char, 16> name{};  // the kernel's TCP_CA_NAME_MAX
   socklen_t bytes = name.size() - 1;
   if (::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &bytes) != 0) return;
-  // Also its later versions, such as bbr2.
+  // Includes its later versions, such as bbr2.
   if (!std::string_view(name.data()).starts_with("bbr")) return;
-  // cubic may be kept from users without privileges (net.ipv4.tcp_allowed_congestion_control). By
-  // default they may choose reno and the system's own.
+  // Unprivileged users may be denied cubic (net.ipv4.tcp_allowed_congestion_control). By default
+  // they may choose reno and the system's default.
   for (const std::string_view other : {"cubic", "reno"}) {
     if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, other.data(),
                      static_cast<socklen_t>(other.size())) == 0) {
@@ -99,8 +99,8 @@ bool Address::is_unspecified() const {
 }
 
 std::string Address::host() const {
-  // getnameinfo, not inet_ntop: of a link-local IPv6 address it adds the interface ("%eth0"),
-  // without which nobody could connect to the text again.
+  // getnameinfo, not inet_ntop: for link-local IPv6 addresses it adds the interface ("%eth0"),
+  // which is needed to connect to the text again.
   std::array<char, NI_MAXHOST> host{};
   if (::getnameinfo(get(), bytes_, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
     return "unknown address";
@@ -139,10 +139,9 @@ std::vector<Address> resolve(const std::string& name, int port) {
 
 Fd listen_on(const Address& address, int backlog) {
   Fd fd = open_socket(address);
-  // A job that restarts may meet at the same port while the last one's connections are in
-  // TIME_WAIT.
+  // A restarted job may use the same port while connections of the last run are in TIME_WAIT.
   set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-  // Otherwise a socket for :: would take the port of IPv4 as well.
+  // Otherwise a socket for :: would also take the IPv4 port.
   if (address.family() == AF_INET6) set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   if (::bind(fd.get(), address.get(), address.bytes()) != 0 || ::listen(fd.get(), backlog) != 0) {
     throw CommError(DT_E_SYS, address.text() + ": cannot listen", errno_text(errno));
@@ -156,11 +155,11 @@ Accepted accept_from(int listener) {
   auto* const peer = reinterpret_cast<sockaddr*>(&from);
   Fd fd(::accept4(listener, peer, &bytes, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (fd.valid()) {
-    avoid_bbr(fd.get());  // of a listener that is not ours
+    avoid_bbr(fd.get());  // in case another program created the listener
     return {std::move(fd), Address(peer, bytes)};
   }
-  // accept(2) also reports errors of the connection that it takes from the queue. Those say nothing
-  // about the next one.
+  // accept(2) also reports errors of the connection that it removes from the queue. They say
+  // nothing about the next one.
   switch (errno) {
     case EBADF:
     case EINVAL:
@@ -169,7 +168,7 @@ Accepted accept_from(int listener) {
     case ENFILE:
       throw CommError(DT_E_SYS, "cannot accept a connection", errno_text(errno));
     default:
-      return {};  // none, or one that has gone again
+      return {};  // no connection, or it has closed already
   }
 }
 
@@ -201,7 +200,7 @@ bool leaves_this_host(int fd) {
   sockaddr_storage storage{};
   socklen_t bytes = sizeof storage;
   auto* const peer = reinterpret_cast<sockaddr*>(&storage);
-  // In doubt the bytes do leave, so they are encrypted.
+  // If unknown, assume that the bytes leave the host, so encrypt.
   if (::getpeername(fd, peer, &bytes) != 0) return true;
   if (peer->sa_family != AF_INET && peer->sa_family != AF_INET6) return false;
   return Address(peer, bytes).host() != local_address(fd).host();
@@ -212,8 +211,8 @@ void send_without_delay(int fd) {
 }
 
 void notice_dead_hosts(int fd, std::chrono::milliseconds silence) {
-  // Keepalives cover a line on which nothing is under way, TCP_USER_TIMEOUT one on which something
-  // is. The last two make retransmissions come often enough to use that time.
+  // Keepalives cover an idle connection, TCP_USER_TIMEOUT one with data in flight. The last two
+  // options make retransmissions frequent enough to use that time.
   set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepaliveIdle_s);
   set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepaliveInterval_s);
