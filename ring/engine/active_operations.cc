@@ -1,5 +1,5 @@
-// The vector of active operations is short (kRoom), so it is searched from its beginning: the
-// oldest operation is also the one that most frames belong to.
+// The vector of active operations is short (kRoom), so it is searched from its beginning: most
+// frames belong to the oldest operation.
 #include "ring/engine/active_operations.h"
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 namespace dtl::ring {
 namespace {
 
-// How many operations of a lane are active at once. Of long ones two, so that the first bytes of
-// the next leave while the last bytes of one arrive; more would share the same bandwidth. A pair
-// may wait for its peer's call as long as it likes, so there may be many.
+// How many operations of a lane are active at once. Two long ones, so that the first bytes of the
+// next are sent while the last bytes of one arrive; more would share the same bandwidth. A pair may
+// wait for its peer's call without limit, so many are allowed.
 constexpr std::array<std::size_t, kLanes> kRoom{8, 2, 4096};
 
 }  // namespace
@@ -29,7 +29,7 @@ ActiveOperation& ActiveOperations::start(OperationSlot& slot) {
   ActiveOperation& active = *free_.back();
   active.slot = &slot;
   Scheduler(slot.operation, map_, active.scratch, active.schedule).plan();
-  free_.pop_back();  // only now: what throws before leaves everything as it was
+  free_.pop_back();  // last: if anything before throws, nothing has changed
   active_.push_back(&active);
   ++count_of_[static_cast<std::size_t>(slot.operation.lane())];
   return active;
@@ -69,10 +69,10 @@ ActiveOperations::Found ActiveOperations::find(int peer, const FrameHead& head,
   const bool is_pair = head.lane == static_cast<std::uint8_t>(Lane::kPair);
   for (ActiveOperation* active : active_) {
     const Operation& operation = active->operation();
-    // Heads have 32 bits of the number. Operations that are active at once are never so far apart.
+    // Heads have the low 32 bits of the number. Active operations are never that far apart.
     if (static_cast<std::uint32_t>(operation.sequence()) != head.sequence) continue;
     if (is_pair != (operation.lane() == Lane::kPair)) continue;
-    // Each direction of a pair is numbered by itself.
+    // Each direction of a pair has separate numbers.
     if (is_pair &&
         (operation.request().is_receive != receives || operation.request().root != peer)) {
       continue;

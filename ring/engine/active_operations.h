@@ -1,9 +1,8 @@
 #pragma once
-// ActiveOperation: an operation while it moves: where it came from, what has been laid out for it,
-// and until when others are waited for. ActiveOperations: all of one rank, in issue order, found by
-// the frames that belong to them. Objects are reused, so that later operations find their memory
-// there and allocate nothing. Used by whoever drives the engine; knows nothing of links and of how
-// bytes move.
+// ActiveOperation: an operation in progress: its slot, its schedule, and its deadline for waiting.
+// ActiveOperations: all of one rank, in issue order, found by the frames that belong to them.
+// Objects and their memory are reused, so later operations allocate nothing. Used by the driving
+// thread; knows nothing of links and of how bytes move.
 
 #include <array>
 #include <chrono>
@@ -22,7 +21,7 @@
 
 namespace dtl::ring {
 
-// When patience with other ranks ends: first a warning, then the operation (patience.h).
+// The deadlines for waiting: first for a warning, then for the operation (patience.h).
 struct OperationTimer {
   std::chrono::steady_clock::time_point deadline{}, warning{};
   bool has_warned = false;
@@ -41,29 +40,29 @@ class ActiveOperations {
  public:
   explicit ActiveOperations(const NodeMap& map) : map_(map) {}
 
-  // Lays out how its bytes move. Throws CommError where there is no memory; then the operation is
-  // not active, and its slot is as it was.
+  // Makes the operation's schedule. Throws CommError without memory; then the operation is not
+  // active, and its slot is unchanged.
   ActiveOperation& start(OperationSlot& slot);
-  OperationSlot* take_finished();  // in any order; no longer active then
+  OperationSlot* take_finished();  // in any order; no longer active afterwards
 
   const std::vector<ActiveOperation*>& all() const { return active_; }
   bool is_empty() const { return active_.empty(); }
   bool has(Lane lane) const { return count_of_[static_cast<std::size_t>(lane)] > 0; }
   bool has_room(Lane lane) const;
-  bool has_open_flow(int peer) const;  // bytes from or to it are still to move
-  // The one that has been active for longest, of those that all ranks take part in: the one that
-  // errors name. A pair, where there is no other; null: nothing is active.
+  bool has_open_flow(int peer) const;  // bytes from or to it are outstanding
+  // The operation that errors name: the oldest active collective; if there is none, the oldest
+  // pair; null: nothing is active.
   const Operation* oldest() const;
 
-  // Which operation a frame to or from a peer belongs to, and its flow there. null: to none that is
-  // active, because it has ended or has not begun here.
+  // The operation and flow of a frame from or to a peer. null: the operation is not active, because
+  // it has ended or has not begun here.
   struct Found {
     ActiveOperation* active = nullptr;
     Flow* flow = nullptr;
   };
   Found find(int peer, const FrameHead& head, bool receives) const;
-  // What was called here, when it has ended already, in place of `theirs`: then the peer has called
-  // something else, and waits for bytes that never come.
+  // The header of this rank's ended operation with the number of `theirs`: the peer has called
+  // another operation, and waits for bytes that never come.
   std::optional<OperationHeader> find_ended(const FrameHead& head,
                                             const OperationHeader* theirs) const {
     return ended_.find(head, theirs);
@@ -76,7 +75,7 @@ class ActiveOperations {
   std::vector<ActiveOperation*> active_;  // in issue order
   std::array<std::size_t, kLanes> count_of_{};
   EndedOperations ended_;
-  std::vector<std::unique_ptr<ActiveOperation>> operations_;  // as many as were ever active
+  std::vector<std::unique_ptr<ActiveOperation>> operations_;  // as many as were ever active at once
   std::vector<ActiveOperation*> free_;
 };
 

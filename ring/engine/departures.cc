@@ -1,5 +1,5 @@
-// Leaving is the one place where the engine waits without epoll: nothing is left to drive, and the
-// program waits in dt_comm_destroy.
+// Only when leaving, the engine waits without epoll: nothing is left to drive, and the program
+// waits in dt_comm_destroy.
 #include "ring/engine/departures.h"
 
 #include <fmt/format.h>
@@ -11,9 +11,9 @@
 namespace dtl::ring {
 namespace {
 
-// How long destroy waits for the last bytes to be acknowledged. The kernel delivers them after a
-// close as well, unless a peer sends something that nobody reads any more: then it resets the
-// connection and drops them.
+// How long destroy waits for acknowledgement of the last bytes. The kernel also delivers them after
+// a close, unless a peer sends data that nobody reads any more: then it resets the connection and
+// drops them.
 constexpr auto kDrainTime = std::chrono::milliseconds(1000);
 
 }  // namespace
@@ -38,9 +38,9 @@ std::optional<Departures::Obstacle> Departures::find_obstacle(const ActiveOperat
       const bool is_pair = operation.lane() == Lane::kPair;
       const bool is_over = is_pair ? operation.request().root != departure.rank
                                    : departure.completed >= first + operation.sequence();
-      // What a rank has sent before it left may still be on its way.
+      // Data that a rank sent before it left may still be in flight.
       if (is_over || (is_pair && operation.request().is_receive)) continue;
-      if (each->schedule.is_done()) continue;  // of this very turn
+      if (each->schedule.is_done()) continue;  // done in this same turn
       return Obstacle{
           departure.rank,
           fmt::format("{} has left after {} operations, so operation {} ({}) cannot complete",
@@ -55,7 +55,7 @@ std::optional<Departures::Obstacle> Departures::find_obstacle(const ActiveOperat
 void say_goodbye(int rank, std::uint64_t completed, ControlLines& lines,
                  const std::vector<int>& link_fds, Executor& executor) {
   const auto deadline = std::chrono::steady_clock::now() + kDrainTime;
-  // The goodbye is told even amid an operation: the others then know that this rank was not lost.
+  // Sent even during an operation: the others then know that this rank was not lost.
   lines.tell({FrameKind::kBye, 0, rank, completed, {}}, -1);
   if (executor.active().is_empty()) {
     while (!executor.say_farewell(completed) && std::chrono::steady_clock::now() < deadline) {

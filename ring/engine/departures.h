@@ -1,11 +1,9 @@
 #pragma once
-// Departures: the ranks that have left in order, and how this one does. Owned by Failures; used
-// with the wheel. Knows nothing of ranks that were lost.
-//
-// A rank that leaves in order says so twice: to rank 0, and at the end of each link, behind
-// everything that it has sent. So it does not matter which of these is heard first, nor how late
-// this rank is in reading. Time alone could not tell a rank that has left from a lost one on a busy
-// machine.
+// Departures: the ranks that have left in order, and how this rank leaves. Owned by Failures; used
+// with the wheel. Knows nothing of lost ranks. A rank that leaves in order announces it twice: to
+// rank 0, and at the end of each link, after all its data. So the order of arrival does not matter,
+// nor how late this rank reads. On a busy machine, time alone could not distinguish a rank that
+// left from a lost one.
 
 #include <cstdint>
 #include <optional>
@@ -22,16 +20,16 @@ namespace dtl::ring {
 class Departures {
  public:
   bool has(int rank) const;
-  bool add(int rank, std::uint64_t completed);  // false: it was known
+  bool add(int rank, std::uint64_t completed);  // false: already known
 
-  // An operation that cannot complete because a rank that has left will never take part in it.
-  // Pairs count only if the rank is the receiver: what a sender has sent may still be on its way.
+  // An operation that cannot complete because a rank has left. Pairs count only if that rank is the
+  // receiver: data that a sender sent may still be in flight.
   struct Obstacle {
     int rank;
     std::string cause;
   };
-  // first: how many operations there were before this rank's numbers began anew (OperationNumbers).
-  // Ranks say how many they have completed from the very beginning.
+  // first: how many operations preceded the restart of this rank's numbers (OperationNumbers).
+  // Ranks report completed operations counted from the very beginning.
   std::optional<Obstacle> find_obstacle(const ActiveOperations& active, std::uint64_t first,
                                         const RankNames& names) const;
 
@@ -43,10 +41,10 @@ class Departures {
   std::vector<Departure> all_;
 };
 
-// Tells everybody how far this rank came, so that nobody waits for more and nobody thinks it dead.
-// Over the links it does so only without active operations: a farewell in the middle of a frame
-// would be taken for payload. Blocks for at most a second. link_fds: the links' connections, which
-// may still have to deliver what was sent.
+// Announces to all ranks how far this one came, so that nobody waits for more or thinks it dead.
+// Uses the links only without active operations: a farewell in the middle of a frame would be read
+// as payload. Blocks for at most a second. link_fds: the links' connections, which may still have
+// data to deliver.
 void say_goodbye(int rank, std::uint64_t completed, ControlLines& lines,
                  const std::vector<int>& link_fds, Executor& executor);
 

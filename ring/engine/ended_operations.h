@@ -1,7 +1,7 @@
 #pragma once
-// EndedOperations: what the last operations of a communicator were. A peer that only now begins one
-// of them with this rank has called something else there: both calls can then be named, where the
-// peer would otherwise wait until its time-out. Used by whoever drives the engine.
+// EndedOperations: the last operations of a communicator. If a peer only now begins one of them
+// with this rank, it has called another operation there: the error can name both calls, where the
+// peer would otherwise wait until its timeout. Used by the driving thread.
 
 #include <array>
 #include <optional>
@@ -13,8 +13,8 @@ namespace dtl::ring {
 
 class EndedOperations {
  public:
-  // The library's own are left out because numbers begin anew after them (restart()), and pairs
-  // because each is numbered by itself.
+  // Leaves out the library's own, because numbers restart after them (restart()), and pairs,
+  // because each has separate numbers.
   void add(const Operation& operation) {
     if (operation.lane() == Lane::kPair || operation.request().is_own) return;
     last_[operation.sequence() % last_.size()] = operation.header();

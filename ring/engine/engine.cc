@@ -1,5 +1,5 @@
-// Both drivers turn EngineProgress in the same way and differ in how they sleep: a caller keeps the
-// wheel, since it is about to need it again, the thread gives it up.
+// Both drivers run EngineProgress in the same way, but sleep differently: a caller keeps the wheel,
+// since it needs it again soon; the thread gives it up.
 #include "ring/engine/engine.h"
 
 #include <pthread.h>
@@ -18,8 +18,8 @@
 namespace dtl::ring {
 namespace {
 
-// All signals are blocked in it, so that the program's handlers run on the program's own threads.
-// The thread inherits the mask, so it never runs without it.
+// Blocks all signals in the thread, so that the program's handlers run on the program's own
+// threads. The thread inherits the mask, so it never runs without it.
 std::thread start_quiet_thread(auto body) {
   sigset_t all, before;
   sigfillset(&all);
@@ -35,7 +35,7 @@ std::thread start_quiet_thread(auto body) {
   return thread;
 }
 
-// A wish: where a cpuset forbids these CPUs, the thread stays where it is. The set is allocated,
+// Best effort: if a cpuset forbids these CPUs, the thread keeps its affinity. The set is allocated,
 // since a cpu_set_t ends at CPU 1023.
 void keep_on_cpus(pthread_t thread, const std::vector<int>& cpus) {
   if (cpus.empty()) return;
@@ -51,7 +51,7 @@ void keep_on_cpus(pthread_t thread, const std::vector<int>& cpus) {
 
 Engine::Engine(const Settings& settings, Links links, ShmNode* memory, OperationQueue& queue)
     : queue_(queue),
-      // Where no two ranks share a node, looking at memory would only cost time.
+      // If no two ranks share a node, polling memory would only cost time.
       memory_(links.map.has_several_per_node() ? memory : nullptr),
       events_(orders_, memory_),
       progress_(settings, std::move(links), memory_, orders_, events_, queue_),
@@ -89,8 +89,8 @@ std::vector<int> Engine::descriptors() const {
   return all;
 }
 
-// Runs in the thread. It has the wheel to begin with and keeps it at its end: nobody else calls
-// leave(), and no caller drives afterwards.
+// Runs in the thread. It has the wheel at the beginning and keeps it at the end: no other thread
+// calls leave(), and no caller drives afterwards.
 void Engine::run() {
   while (!progress_.stops()) {
     const bool moved = progress_.turn();
@@ -100,23 +100,23 @@ void Engine::run() {
   progress_.leave();
 }
 
-// By a caller.
+// Called by a caller.
 bool Engine::take_wheel() {
   const auto before = wheel_.take();
-  // The thread has announced that it sleeps, and others would go on ringing for it.
+  // The thread has announced its sleep, so other ranks would keep sending wake-ups for it.
   if (before == WheelState::kAsleep) events_.end_sleep();
   return before.has_value();
 }
 
-// A caller that submitted meanwhile was refused the wheel and has left the operation to this one.
-// So the news are looked at after the wheel is free, not before.
+// A caller that submitted meanwhile did not get the wheel, and relies on this thread. So check for
+// news after releasing the wheel, not before.
 void Engine::leave_wheel(WheelEvent how) {
   wheel_.leave(how);
   if (orders_.has_news()) wheel_.recall();
 }
 
 void Engine::note_submission(bool is_urgent) {
-  // Before the wheel is asked for: if somebody else has it, that one now sees the news.
+  // Before taking the wheel: if another thread has it, that one now sees the news.
   orders_.note_submission();
   if (!is_urgent && take_wheel()) {
     (void)progress_.turn();
@@ -127,8 +127,8 @@ void Engine::note_submission(bool is_urgent) {
   if (is_urgent) recall();
 }
 
-// The thread must not sleep on over an operation that nobody waits for: callers may compute for
-// minutes. Short ones may lie still for a tick, long ones get the thread at once.
+// The thread must not sleep while an operation is active that nobody waits for: callers may compute
+// for minutes. Short ones may pause for a tick, long ones wake the thread at once.
 WheelEvent Engine::how_to_leave() const {
   switch (progress_.load()) {
     case EngineProgress::Load::kNone:
@@ -143,8 +143,7 @@ WheelEvent Engine::how_to_leave() const {
   return has_waiters ? WheelEvent::kHandOver : WheelEvent::kLeaveActive;
 }
 
-// Called by a caller, which keeps the wheel. It wakes for its own deadline and for those of the
-// engine.
+// Called by a caller, which keeps the wheel. Returns at its deadline or the engine's next one.
 void Engine::sleep_until(Clock::time_point deadline) {
   int timeout_ms = progress_.ms_to_deadline();
   if (deadline != Clock::time_point::max()) {
@@ -156,9 +155,8 @@ void Engine::sleep_until(Clock::time_point deadline) {
   events_.end_sleep();
 }
 
-// Called by the thread, which leaves the wheel to any caller that wants it. It takes no events
-// before it has the wheel again. Links are watched by edges, so each event is told once only, and a
-// caller may need it.
+// Called by the thread, which leaves the wheel to any caller. It takes no events before it has the
+// wheel again: links are edge-triggered, so each event is reported once, and a caller may need it.
 void Engine::sleep_without_wheel() {
   const int timeout_ms = progress_.ms_to_deadline();
   if (!events_.begin_sleep()) return;

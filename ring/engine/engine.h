@@ -1,8 +1,8 @@
 #pragma once
-// Engine: who drives a communicator's EngineProgress, and when it sleeps. One thread at a time
-// does, whoever has the Wheel: the engine's own communication thread or a caller. Owned by the
-// communicator's calls (OperationCalls). Knows nothing of how operations move and of what goes
-// wrong: see EngineProgress.
+// Engine: decides who drives a communicator's EngineProgress, and when it sleeps. One thread at a
+// time drives: the one with the Wheel, which is the engine's own communication thread or a caller.
+// Owned by the communicator's calls (OperationCalls). Knows nothing of how operations move and of
+// failures: see EngineProgress.
 
 #include <chrono>
 #include <string>
@@ -23,7 +23,7 @@ class Engine {
   using Clock = std::chrono::steady_clock;
   using Counters = EngineProgress::Counters;
   struct Settings : EngineProgress::Settings {
-    std::vector<int> cpus;  // where the thread runs; empty: where the caller does
+    std::vector<int> cpus;  // affinity of the thread; empty: the caller's
   };
   // Starts the thread. queue must outlive the engine. Throws CommError.
   Engine(const Settings& settings, Links links, ShmNode* memory, OperationQueue& queue);
@@ -31,13 +31,13 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Something was submitted, and is in the queue already. Starts it here, or, if it is urgent, has
-  // the thread do it: the caller is then back at once, and computes while the thread moves bytes.
+  // Call it after submitting to the queue. Starts the operation here, or, if it is urgent, wakes
+  // the thread for it: the caller then returns at once, and computes while the thread moves bytes.
   void note_submission(bool is_urgent);
-  // Runs the engine until is_over() or the deadline is over. Returns earlier when another thread
-  // runs it, or the communicator is destroyed, so the caller has to wait in the queue afterwards.
-  // With a deadline that has passed it still moves what has arrived once: a program that only calls
-  // dt_test gets ahead by that.
+  // Runs the engine until is_over() or the deadline. Returns earlier if another thread runs it, or
+  // the communicator is destroyed, so the caller must then wait in the queue. With an expired
+  // deadline it still moves data that has arrived once, so programs that only call dt_test make
+  // progress.
   template <typename IsOver>
   void drive(Clock::time_point deadline, const IsOver& is_over) {
     if (!take_wheel()) return;
@@ -53,9 +53,9 @@ class Engine {
     }
     leave_wheel(how_to_leave());
   }
-  // Whoever drives, the thread is to do it next: the caller does not mean to come back soon.
+  // The thread drives next, whoever drives now: the caller will not return soon.
   void recall() { wheel_.recall(); }
-  // Has everything fail with DT_E_ABORTED, soon; harmless when something has failed before.
+  // Makes everything fail soon with DT_E_ABORTED; harmless after an earlier failure.
   void abort(const std::string& why);
   void stop();  // ends the thread; pending operations fail with DT_E_ABORTED
 
@@ -70,13 +70,13 @@ class Engine {
   void sleep_without_wheel();
   std::vector<int> descriptors() const;
 
-  // In this order: what is below uses what is above, and the thread comes last and goes first.
+  // In this order: members use those above them, and the thread is last and ends first.
   OperationQueue& queue_;
   EngineOrders orders_;
-  ShmNode* const memory_;  // null: ranks of a node are reached as others are
-  Wheel wheel_;            // the right to use all that follows
+  ShmNode* const memory_;  // null: ranks of a node use TCP
+  Wheel wheel_;            // the right to use all members below
   EngineEvents events_;
-  EngineProgress progress_;  // its counters are anybody's
+  EngineProgress progress_;  // any thread may read its counters
   ForkGuard fork_guard_;
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
-// One epoll for all of them, so that the Wheel can sleep on a single descriptor without knowing
-// what is behind it.
+// One epoll for all sources, so that the Wheel can sleep on a single descriptor without knowing
+// them.
 #include "ring/engine/engine_events.h"
 
 #include <unistd.h>
@@ -23,13 +23,13 @@ int EngineEvents::take(int timeout_ms, const std::function<bool(int fd)>& read_l
   return watch_.take(timeout_ms, [&](int fd) {
     if (fd == orders_.wake_fd()) {
       std::uint64_t count = 0;
-      // Only to make it quiet again. What there is to do, the orders say.
+      // Only resets the descriptor; the orders say what to do.
       (void)!::read(fd, &count, sizeof count);
     } else if (memory_ != nullptr && fd == memory_->wake_fd()) {
       memory_->clear_wake();
     } else if (!read_line(fd)) {
-      // The descriptor stays open, so that its number cannot come to mean another socket. Watched,
-      // it would be readable forever.
+      // The descriptor stays open, so that its number is not reused for another socket. Still
+      // watched, it would be readable forever.
       watch_.drop(fd);
     }
   });

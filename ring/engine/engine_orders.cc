@@ -1,4 +1,4 @@
-// An eventfd wakes the sleeper, because the sleeper waits in epoll for sockets as well.
+// An eventfd wakes the sleeper, because the sleeper also waits in epoll for sockets.
 #include "ring/engine/engine_orders.h"
 
 #include <sys/eventfd.h>
@@ -16,8 +16,8 @@ EngineOrders::EngineOrders() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_.valid()) throw CommError(DT_E_SYS, "cannot create an eventfd", errno_text(errno));
 }
 
-// Sequentially consistent, in order with the wheel's moves. Whoever leaves the wheel looks at the
-// news afterwards; whoever is refused it has left news before. So one of the two sees the other.
+// Sequentially consistent with the wheel's moves. A thread that releases the wheel checks for news
+// afterwards; a thread that does not get it has left news before. So one of the two sees the other.
 void EngineOrders::note_submission() {
   news_.store(true);
 }
@@ -41,8 +41,8 @@ void EngineOrders::stop() {
   wake_sleeper();
 }
 
-// Only a sleeping thread is worth a system call. The mutex orders this with begin_sleep(): one of
-// the two sees what the other has written, so no news are slept over.
+// Only a sleeping thread needs the system call. The mutex orders this with begin_sleep(): one of
+// the two sees what the other wrote, so no news are missed.
 void EngineOrders::wake_sleeper() {
   {
     const std::lock_guard lock(mutex_);

@@ -1,8 +1,8 @@
 #pragma once
-// EngineOrders: what callers' threads tell the thread that runs the engine: that there is something
-// to take, or that it has to abort or stop; and what wakes it. Whoever drives looks at one atomic
-// in each turn, and takes the mutex only if that is set. Owned by the Engine. Does not hold the
-// operations themselves: the OperationQueue does.
+// EngineOrders: messages from callers' threads to the driving thread: that there is something to
+// take, or that it must abort or stop; and the means to wake it. The driving thread reads one
+// atomic per turn, and takes the mutex only if that is set. Owned by the Engine. The OperationQueue
+// holds the operations themselves.
 
 #include <atomic>
 #include <mutex>
@@ -22,18 +22,17 @@ class EngineOrders {
   };
 
   // --- callers ---
-  // Wakes nobody: see wake_sleeper().
+  // Wakes no thread: see wake_sleeper().
   void note_submission();
   void abort(const std::string& why);
   void stop();
-  void wake_sleeper();  // the thread that runs the engine, if it sleeps
+  void wake_sleeper();  // the driving thread, if it sleeps
 
-  // --- who runs the engine ---
+  // --- the driving thread ---
   bool has_news() const { return news_.load(); }
-  // Clears has_news(), so look for submitted operations afterwards: what is submitted after this
-  // call sets it again.
+  // Clears has_news(), so look for submitted operations afterwards: later submissions set it again.
   Orders take();
-  // False when there are news: then do not sleep.
+  // False if there are news: then do not sleep.
   bool begin_sleep();
   void end_sleep();
   int wake_fd() const { return wake_.get(); }

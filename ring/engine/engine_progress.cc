@@ -1,5 +1,5 @@
-// A turn never blocks. Its order matters: what is submitted may move in the same turn, what links
-// found out is judged before operations are reported as done.
+// A turn never blocks. Its order matters: submitted operations may move in the same turn, and
+// findings of links are handled before operations are reported as done.
 #include "ring/engine/engine_progress.h"
 
 #include <fmt/format.h>
@@ -14,11 +14,11 @@
 namespace dtl::ring {
 namespace {
 
-// Looks at the sockets before a sleep. They cost about 1 us each and often save the 10 us of a
-// sleep; more would take the core away from ranks that compute.
+// Polls of the sockets before sleeping. Each costs about 1 us and often saves the 10 us of a sleep;
+// more would take the core away from ranks that compute.
 constexpr int kPolls = 20;
-// Looks at shared memory between two at the sockets, since they need no system call. Fewer where
-// other ranks want this core: after each round it is offered to them.
+// Polls of shared memory between two of the sockets, since they need no system call. Fewer if other
+// ranks need this core: it yields after each round.
 constexpr int kLooksPerCall = 24, kLooksIfCrowded = 4;
 
 }  // namespace
@@ -35,8 +35,8 @@ EngineProgress::EngineProgress(const Settings& settings, Links links, ShmNode* m
       names_(std::move(links.hosts)),
       lines_(std::move(links.control)),
       failures_(rank_, names_, lines_, executor_, queue_,
-                // What ends the data when something has failed. Peers hear of the memory before
-                // callers have their buffers back (Failures::fail).
+                // Ends the data after a failure. Peers learn about the memory before callers have
+                // their buffers back (Failures::fail).
                 [this] {
                   events_.drop_links();
                   if (memory_ != nullptr) memory_->withdraw();
@@ -68,22 +68,22 @@ EngineProgress::Counters EngineProgress::counters() const {
 
 bool EngineProgress::turn() {
   if (orders_.has_news()) take_orders();
-  // The thread still has orders to hear after a failure: stop.
+  // After a failure the thread must still receive the order to stop.
   if (stops_ || failures_.has_failed()) return false;
   bool moved = false;
   try {
     start_submitted();
     moved = !failures_.has_failed() && executor_.step();
     look_at_links();
-    // Also of what moved before this turn; and there is room for others now.
+    // Also of earlier turns' data; and there is room for other operations now.
     moved = finish_operations() || moved;
   } catch (const std::exception& error) {
-    // Only lack of memory throws here. Operations may be half done, so the communicator is over.
+    // Only lack of memory throws here. Operations may be half done, so the communicator fails.
     failures_.fail(DT_E_NOMEM, rank_, error.what());
   }
   if (moved) {
     const auto [sent, received] = executor_.traffic();
-    // For whoever watches the job from outside: bytes that no longer grow are a sign of a hang.
+    // For observers of the job: if bytes stop growing, that suggests a hang.
     queue_.numbers().note().move(sent + received);
     if (lookout_.is_waiting()) lookout_.note_move(Clock::now());
   }
@@ -92,7 +92,7 @@ bool EngineProgress::turn() {
 
 void EngineProgress::take_orders() {
   const EngineOrders::Orders orders = orders_.take();
-  // Take first, look afterwards: see EngineOrders::take().
+  // First take, then look: see EngineOrders::take().
   has_backlog_ = true;
   stops_ = stops_ || orders.stop;
   if (orders.abort) {
@@ -114,18 +114,18 @@ void EngineProgress::start_submitted() {
         return failures_.fail(error.dt_status(), rank_, error.what());
       }
       lookout_.note_beginning();
-      // After it is active. A rank that left or was lost while nothing needed it fails the first
-      // operation that does.
+      // After it is active. If a rank left or was lost while nothing needed it, the first operation
+      // that needs it fails.
       failures_.look_at_beginner();
     }
-    // A lane that is full may leave operations in the queue, without any news when room comes.
+    // A full lane may leave operations in the queue, and no news arrive when it has room.
     is_empty = is_empty && executor_.active().has_room(lane);
   }
   has_backlog_ = !is_empty;
 }
 
-// What the last step found out about the links. A mismatch goes first: it says more than breaks
-// that came with it.
+// Handles what the last step found out about the links. Mismatches first: they say more than breaks
+// that came with them.
 void EngineProgress::look_at_links() {
   LinkFindings& found = executor_.findings();
   if (found.mismatch) return failures_.hear_of_mismatch(*found.mismatch);
@@ -137,16 +137,16 @@ void EngineProgress::look_at_links() {
   found.announcements.clear();
 }
 
-// True when any has ended.
+// True if any has ended.
 bool EngineProgress::finish_operations() {
-  // Bytes of a peer that had withdrawn its memory may be in any result, so nothing may be called
-  // complete.
+  // If a peer has withdrawn its memory, any result may contain wrong bytes, so nothing may be
+  // reported as complete.
   if (failures_.has_failed() || failures_.has_read_void()) return false;
   bool has_any = false;
   ActiveOperations& active = executor_.active();
   for (OperationSlot* done = active.take_finished(); done; done = active.take_finished()) {
     {
-      // Before anybody hears of it: a caller may ask for the counters next.
+      // Before callers are told: they may read the counters next.
       const std::lock_guard lock(counters_mutex_);
       const auto [sent, received] = executor_.traffic();
       counters_.bytes_sent = sent;
@@ -164,20 +164,20 @@ bool EngineProgress::poll_a_little() {
   const auto begin = Clock::now(), end = begin + lookout_.spin();
   const bool is_hurried =
       executor_.active().has(Lane::kSmall) || executor_.active().has(Lane::kPair);
-  // Links that are slower than this host: one look, then sleep.
+  // Links are slower than this host: poll once, then sleep.
   if (lookout_.is_in_vain(begin, is_hurried)) return orders_.has_news() || take_events(0) > 0;
   const int looks = lookout_.spin().count() > 0 ? kLooksPerCall : kLooksIfCrowded;
   for (int i = 1;; ++i) {
     if (orders_.has_news()) return true;
-    // Peers of this node do not wake whoever looks, so links are stepped here. What was found has
-    // to be acted on, even if nothing moved.
+    // Peers of this node do not wake a polling thread, so links are stepped here. Findings must be
+    // handled even if nothing moved.
     if (memory_ != nullptr && (executor_.step() || executor_.findings().has_any())) return true;
     const bool yields = i % (memory_ == nullptr ? kLooksIfCrowded : looks) == 0;
     if ((memory_ == nullptr || yields) && take_events(0) > 0) return true;
-    // The clock and the scheduler are asked once in a round only.
+    // Reads the clock and yields only once per round.
     if (!yields) continue;
     if (i >= kPolls && Clock::now() >= end) return false;
-    // Somebody may want this core: the caller, or another rank, which this one waits for.
+    // Another thread may need this core: the caller, or another rank that this one waits for.
     std::this_thread::yield();
   }
 }
@@ -195,7 +195,7 @@ void EngineProgress::look_at_time() {
 }
 
 int EngineProgress::ms_to_deadline() const {
-  // All has ended by then, so only orders can come.
+  // All operations have ended by then, so only orders can arrive.
   if (failures_.has_failed()) return -1;
   const auto deadline = std::min(failures_.suspicions().next_deadline(), patience_.next_deadline());
   return deadline == Clock::time_point::max() ? -1 : ms_until(deadline);

@@ -1,8 +1,7 @@
 #pragma once
-// EngineProgress: what is done in each turn by whoever drives the engine: takes what was submitted,
-// moves it, reports what has ended, and looks at what went wrong and at who is late. Nothing but
-// take_events() waits. Owned by the Engine; used with the wheel. Knows nothing of threads and of
-// who drives.
+// EngineProgress: the work of the driving thread in each turn: takes submitted operations, moves
+// their data, reports their ends, and checks for failures and late ranks. Only take_events() waits.
+// Owned by the Engine; used with the wheel. Knows nothing of threads or who drives.
 
 #include <chrono>
 #include <cstdint>
@@ -27,34 +26,33 @@ class EngineProgress {
   struct Settings {
     int rank = 0;
     Patience::Settings patience;
-    // How long to look for news before sleeping, while operations are active. Zero: a few looks,
-    // where other threads need this core.
+    // How long to poll before sleeping, while operations are active. Zero: a few polls, if other
+    // threads need this core.
     std::chrono::microseconds active_spin{0};
   };
   struct Counters {
     std::uint64_t bytes_sent = 0, bytes_received = 0, scratch_bytes = 0, warnings = 0;
   };
 
-  // memory: as EngineEvents'. All that is borrowed outlives this. Throws CommError. What ranks said
-  // during the meeting is handled here, before anybody drives.
+  // memory: as EngineEvents'. All references outlive this. Throws CommError. Handles messages that
+  // ranks sent during the meeting.
   EngineProgress(const Settings& settings, Links links, ShmNode* memory, EngineOrders& orders,
                  EngineEvents& events, OperationQueue& queue);
 
-  bool turn();           // true when something moved or ended
-  bool poll_a_little();  // nothing moved: true when something happens before it is time to sleep
-  // Waits, as EngineEvents::take() does. Links only note what they are ready for: the next turn()
-  // moves it.
+  bool turn();           // true if something moved or ended
+  bool poll_a_little();  // polls; true if something happened before it is time to sleep
+  // Waits as EngineEvents::take() does. Links only record readiness: the next turn() moves data.
   int take_events(int timeout_ms);
-  // Warnings, time-outs and suspicions that are due. Reads the clock only if something waits.
+  // Handles due warnings, timeouts and suspicions. Reads the clock only if something waits.
   void look_at_time();
-  int ms_to_deadline() const;  // when to look at the time next; -1: when something has happened
+  int ms_to_deadline() const;  // until look_at_time() is due; -1: never by itself
 
-  bool stops() const { return stops_; }  // the thread is to end
-  // What is left to do, so that whoever stops driving knows whom to leave it to. kVoid: nothing
-  // ends well any more, and the thread has to see to the end.
+  bool stops() const { return stops_; }  // the thread must end
+  // The remaining work, so that the driver knows to whom it can release the wheel. kVoid: no
+  // operation can succeed any more, and the thread must finish.
   enum class Load : std::uint8_t { kNone, kShort, kLong, kVoid };
   Load load() const;
-  // Says goodbye; every operation fails. Nothing is to be called afterwards.
+  // Says goodbye and fails every operation. Call nothing afterwards.
   void leave();
 
   Counters counters() const;  // from any thread
@@ -77,7 +75,7 @@ class EngineProgress {
   Failures failures_;
   Patience patience_;
   Lookout lookout_;
-  // Something may be in the queue that found no room, or was not looked for yet.
+  // The queue may contain operations that found no room, or were not looked for yet.
   bool has_backlog_ = false;
   bool stops_ = false;
   mutable std::mutex counters_mutex_;

@@ -1,5 +1,5 @@
-// EPOLLRDHUP is watched, because behind a peer's last byte there is no other edge: the link has to
-// know that it must read on to the end.
+// Watches EPOLLRDHUP, because no other edge follows a peer's last byte: the link must know that it
+// has to read to the end.
 #include "ring/engine/event_watch.h"
 
 #include <sys/epoll.h>
@@ -53,7 +53,7 @@ void EventWatch::drop_links() {
 }
 
 int EventWatch::take(int timeout_ms, const std::function<void(int fd)>& handle) {
-  // Errors count as input and as output: the call that follows learns the errno.
+  // Errors count as input and output: the next call gets the errno.
   constexpr std::uint32_t kInput = EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
   std::array<epoll_event, 64> all;
   const int n = ::epoll_wait(epoll_.get(), all.data(), static_cast<int>(all.size()), timeout_ms);

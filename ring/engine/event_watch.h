@@ -1,7 +1,8 @@
 #pragma once
-// EventWatch: the epoll of an engine. Data links are watched by edges, and it notes what they are
-// ready for: they have many events, and a link that nobody reads yet must not be told of again and
-// again. Other descriptors are watched by level, and named. One thread at a time.
+// EventWatch: the epoll of an engine. Data links are edge-triggered, and it records their
+// readiness: they have many events, and a link that nobody reads yet must not be reported
+// repeatedly. Other descriptors are level-triggered, and passed to the caller. One thread at a
+// time.
 
 #include <cstdint>
 #include <functional>
@@ -19,7 +20,7 @@ class EventWatch {
   void drop(int fd);
   void add_link(TcpLink& link);
   void drop_links();
-  // How many events there were.
+  // Returns the number of events.
   int take(int timeout_ms, const std::function<void(int fd)>& handle);
 
   int fd() const { return epoll_.get(); }  // readable when there are events
@@ -30,7 +31,7 @@ class EventWatch {
 
   Fd epoll_;
   std::vector<int> link_fds_;
-  // By descriptor; null: another one. Links live as long as the engine, and keep their descriptors.
+  // By descriptor; null: not a link. Links live as long as the engine, and keep their descriptors.
   std::vector<TcpLink*> link_of_fd_;
 };
 

@@ -1,5 +1,5 @@
-// The glue between links, sender and receiver. sender_ and receiver_ share the frame buffers, so
-// that one's memory is of use to the other.
+// Connects links, sender and receiver. sender_ and receiver_ share frame buffers, so that one can
+// reuse the other's memory.
 #include "ring/engine/executor.h"
 
 #include <utility>
@@ -30,7 +30,7 @@ bool Executor::say_farewell(std::uint64_t completed) {
   return is_said;
 }
 
-// Sums first: what they reach may leave in the same step.
+// Sums first: their results may be sent in the same step.
 bool Executor::step() {
   bool moved = receiver_.advance_sums();
   moved |= sender_.begin_frames(active_, links_);

@@ -1,8 +1,8 @@
 #pragma once
-// Executor: moves the active operations over the links, without ever blocking: a FrameSender begins
-// frames, a FrameReceiver takes what arrives. Used by whoever drives the engine. Knows nothing of
-// control lines and of what becomes of a failure: it reports LinkFindings. Links call it as their
-// Sink, within step().
+// Executor: moves the active operations over the links, without blocking: a FrameSender begins
+// frames, a FrameReceiver takes arriving ones. Used by the driving thread. Knows nothing of control
+// lines and of what follows from a failure: it reports LinkFindings. Links call it as their Sink,
+// within step().
 
 #include <cstddef>
 #include <cstdint>
@@ -24,14 +24,14 @@ class Executor : public Sink {
  public:
   explicit Executor(const NodeMap& map);
 
-  // A link that has come up.
+  // Adds a connected link.
   void add_link(int peer, std::unique_ptr<Link> link);
-  // Nothing is left to be read of what the peer has sent. True where there is no link.
+  // Everything that the peer has sent was read. True if there is no link.
   bool has_read_all(int peer) const;
-  // To all peers, with nothing active; false: not all of it could be said now.
+  // To all peers, with no active operation; false: could not be sent completely now.
   bool say_farewell(std::uint64_t completed);
 
-  // True when anything moved.
+  // True if anything moved.
   bool step();
 
   ActiveOperations& active() { return active_; }

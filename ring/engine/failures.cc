@@ -1,5 +1,5 @@
-// Whatever is heard ends in lose() or fail(), and fail() is the only place that ends operations. So
-// the order in it, who is told first, holds for every failure.
+// All reports end in lose() or fail(), and only fail() ends operations. So its order of
+// notifications holds for every failure.
 #include "ring/engine/failures.h"
 
 #include <fmt/format.h>
@@ -37,8 +37,8 @@ bool Failures::read(int fd) {
   for (const Frame& frame : frames) hear(frame, fd);
   if (state == LineState::kOpen) return true;
   line->is_open = false;
-  // Garbage is a fault even of a rank that has left: it has proved the secret. A rank that said
-  // goodbye may close its line, but what was altered may have been the goodbye.
+  // Garbage is a fault even of a rank that has left, as it has proved the secret. Its line may
+  // close after a goodbye, but if bytes were altered, they may have been the goodbye.
   if (state == LineState::kGarbled) {
     lose(line->rank, EPROTO);
   } else if (!departures_.has(line->rank) || line->reader.closing_error() == kAltered) {
@@ -52,21 +52,21 @@ void Failures::hear(const Frame& frame, int origin_fd) {
   if (frame.kind == FrameKind::kFail) {
     fail(frame.status, frame.rank, frame.text, origin_fd);
   } else if (frame.kind == FrameKind::kBye) {
-    // Only rank 0 has lines to all.
+    // Only rank 0 has lines to all ranks.
     if (rank_ == 0) lines_.tell(frame, origin_fd);
     if (departures_.add(frame.rank, frame.completed)) fail_if_departed();
   }
 }
 
-// Rank 0 need not pass it on: the rank has told it, too, and tells the others by its own links.
+// Rank 0 need not forward it: the rank also tells the others, through its own links.
 void Failures::hear_of_farewell(const LinkFindings::Farewell& farewell) {
   if (departures_.add(farewell.peer, farewell.completed)) fail_if_departed();
 }
 
 void Failures::hear_of_break(const LinkFindings::Break& found) {
-  // Not a suspicion: another failure does not cause garbage or altered bytes.
+  // Not just a suspicion: other failures do not cause garbage or altered bytes.
   if (found.error == EPROTO || found.error == kAltered) return lose(found.peer, found.error);
-  // Remembered for operations that begin later.
+  // Kept for operations that begin later.
   broken_.push_back(found);
   has_read_void_ = has_read_void_ || found.error == ECANCELED;
   if (departures_.has(found.peer) && !executor_.active().has_open_flow(found.peer)) return;
@@ -74,7 +74,7 @@ void Failures::hear_of_break(const LinkFindings::Break& found) {
 }
 
 void Failures::hear_of_mismatch(const LinkFindings::Mismatch& mismatch) {
-  // Both calls are named, since either may be the wrong one.
+  // Names both calls, since either may be the wrong one.
   const auto& [peer, mine, theirs] = mismatch;
   const std::string cause =
       is_header(theirs)
@@ -101,9 +101,9 @@ void Failures::look_at_time(Clock::time_point now) {
   if (has_failed_) return;
   for (const auto& [rank, error, deadline] : suspicions_.take_due(now)) {
     if (departures_.has(rank)) {
-      // It has sent everything before, unless the network lost it.
+      // It has already sent everything, unless the network lost it.
       if (!executor_.active().has_open_flow(rank)) continue;
-      // Its last bytes may be in a socket that was not read yet; look again after as long a time.
+      // A socket may hold its last bytes unread; check again after the same time.
       if (!executor_.has_read_all(rank)) {
         suspicions_.add(rank, error);
         continue;
@@ -113,8 +113,8 @@ void Failures::look_at_time(Clock::time_point now) {
   }
 }
 
-// Of what was changed on its way both ends say the same, whichever is heard: the receiver has seen
-// it itself (kAltered), the sender has an alert from it (kRejected).
+// Both ends of altered data report the same, whichever is heard first: the receiver detected it
+// (kAltered), the sender got its alert (kRejected).
 void Failures::lose(int rank, int error) {
   if (error == kAltered || error == kRejected) {
     const int from = error == kAltered ? rank : rank_, to = error == kAltered ? rank_ : rank;
@@ -128,12 +128,12 @@ void Failures::lose(int rank, int error) {
 void Failures::fail(int status, int culprit, const std::string& cause, int origin_fd) {
   if (has_failed_) return;
   has_failed_ = true;
-  // The others first: this rank's links end next, and to them that must not look like the cause.
-  // Then the data, so that no peer reads from buffers that callers get back by the last step.
+  // The other ranks first: this rank's links end next, which must not look like the cause. Then the
+  // data, so that no peer reads buffers that callers get back in the last step.
   lines_.tell({FrameKind::kFail, status, culprit, 0, cause}, origin_fd);
   end_data_();
   const Operation* oldest = executor_.active().oldest();
-  // Some causes name the operation already. The library's own are not the caller's to know of.
+  // Some causes already name the operation. Callers do not know the library's own operations.
   const bool says_where =
       status == DT_E_TIMEOUT || status == DT_E_MISMATCH || !oldest || oldest->request().is_own;
   queue_.fail(status, says_where ? cause
@@ -143,7 +143,7 @@ void Failures::fail(int status, int culprit, const std::string& cause, int origi
 
 void Failures::say_goodbye(const std::vector<int>& link_fds, Executor& executor) {
   if (has_failed_) return;
-  // The others may still be at those before this rank restarted its numbers.
+  // The other ranks may still count from before this rank restarted its numbers.
   const std::uint64_t completed = queue_.numbers().first_number() + queue_.numbers().completed();
   ring::say_goodbye(rank_, completed, lines_, link_fds, executor);
 }

@@ -1,5 +1,5 @@
-// pthread_atfork handlers cannot be taken back, so they are installed once and for all, and find
-// guards in a registry.
+// pthread_atfork handlers cannot be removed, so they are installed once, and find guards in a
+// registry.
 #include "ring/engine/fork_guard.h"
 
 #include <pthread.h>
@@ -11,20 +11,19 @@
 namespace dtl::ring {
 namespace {
 
-// The C library's fork handlers take no argument, so what they work on has to be global.
+// The C library's fork handlers take no argument, so their data must be global.
 struct Registry {
   std::mutex mutex;
   std::vector<const ForkGuard*> guards;
 };
 
 Registry& registry() {
-  static auto* registry = new Registry;  // never destroyed: forks may come until the very end
+  static auto* registry = new Registry;  // never destroyed: a fork may come until the end
   return *registry;
 }
 
-// In the child only this thread exists. It holds the mutex, which it took before the fork, so that
-// no other thread was changing the list at that moment. close() is safe there; allocating would not
-// be.
+// In the child only this thread exists. It took the mutex before the fork, so no other thread was
+// changing the list then. close() is safe there; allocating would not be.
 void close_in_child() {
   for (const ForkGuard* guard : registry().guards) guard->close_all();
   registry().guards.clear();

@@ -1,7 +1,7 @@
 #pragma once
-// ForkGuard: closes descriptors in every child that is forked without exec. Otherwise a forked data
-// loader would keep the connections of its rank alive, and nobody would notice the rank's death.
-// CLOEXEC does not help there. Owned by the Engine; guards of several communicators may exist.
+// ForkGuard: closes descriptors in every child that forks without exec. Otherwise a forked data
+// loader would keep its rank's connections open, and other ranks would not notice the rank's death.
+// CLOEXEC does not help there. Owned by the Engine; several communicators may have guards.
 
 #include <vector>
 
@@ -9,8 +9,8 @@ namespace dtl::ring {
 
 class ForkGuard {
  public:
-  // The descriptors must stay open, and mean the same, as long as the guard lives: a number that
-  // was used again would be closed in the child of a program that needs it.
+  // The descriptors must stay open, with the same meaning, as long as the guard lives: otherwise
+  // children would close a reused number that they need.
   explicit ForkGuard(std::vector<int> descriptors);
   ~ForkGuard();
   ForkGuard(const ForkGuard&) = delete;

@@ -1,7 +1,7 @@
 #pragma once
-// FrameBuffers: memory for the frames that cannot go straight from or to a caller's buffer: those
-// in another format, and those that are summed on arrival. Reused; as many as were ever needed at
-// once, which is bounded by the frames that links take at once. Used by whoever drives the engine.
+// FrameBuffers: memory for frames that cannot move directly from or to a caller's buffer: those in
+// another format, and those that are summed on arrival. Reused; as many as were ever needed at
+// once, limited by the number of frames in the links. Used by the driving thread.
 
 #include <algorithm>
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace dtl::ring {
 
 class FrameBuffers {
  public:
-  // Of kMostFrameBytes. Throws CommError where there is no memory.
+  // Of kMostFrameBytes. Throws CommError without memory.
   std::byte* take() {
     if (free_.empty()) {
       buffers_.emplace_back(kMostFrameBytes);
@@ -26,7 +26,7 @@ class FrameBuffers {
     free_.pop_back();
     return buffer;
   }
-  // The one that the frame at this offset has had, if it has had one: most frames have none.
+  // Returns the buffer of the frame at this offset, if it has one: most frames do not.
   void give_back(std::vector<Held>& held, std::uint64_t offset) {
     const auto at = std::find_if(held.begin(), held.end(),
                                  [&](const Held& each) { return each.offset == offset; });

@@ -1,5 +1,5 @@
-// A frame is looked up twice, when it is admitted and when it has arrived, because many frames of
-// other connections may come in between.
+// Looks up a frame twice, when it is admitted and when it has arrived, because many frames of other
+// connections may arrive in between.
 #include "ring/engine/frame_receiver.h"
 
 #include <algorithm>
@@ -8,9 +8,8 @@
 namespace dtl::ring {
 namespace {
 
-// How far the flow has come without a gap, as its bytes travel. Frames of several connections
-// arrive in any order, so there may be islands behind the gap. There are never many: one for each
-// stream or so.
+// Advances the gapless part of the flow, in wire bytes. Frames of several connections arrive in any
+// order, so there may be islands after a gap; never many: about one per stream.
 void join_islands(Flow& flow, std::uint64_t to) {
   flow.travelled = to;
   for (bool grown = true; grown && !flow.islands.empty();) {
@@ -29,7 +28,8 @@ void advance_prefix(const Operation& operation, Flow& flow, std::uint64_t from, 
     return;
   }
   join_islands(flow, to);
-  // The same in memory. A piece may travel in half its bytes, and gates count in memory.
+  // The same in memory bytes. A piece may have half as many bytes on the wire, and gates count
+  // memory bytes.
   std::uint64_t left = flow.travelled - from;
   while (left > 0) {
     const Incoming& piece = flow.in[flow.prefix_piece];
@@ -59,10 +59,10 @@ bool FrameReceiver::is_agreed(int peer, Found found, const OperationHeader& thei
 std::optional<std::byte*> FrameReceiver::admit(int peer, const FrameHead& head,
                                                const OperationHeader* operation) {
   const Found found = operations_.find(peer, head, true);
-  // The first one is about to end everything.
+  // The first one will end everything.
   if (findings_.mismatch) return std::nullopt;
   if (operation != nullptr && head.lane == static_cast<std::uint8_t>(Lane::kPair)) {
-    // For dt_probe: a message that no dt_recv was called for.
+    // For dt_probe: a message without a dt_recv.
     findings_.note_message(peer, *operation, found.active != nullptr);
   }
   if (found.active == nullptr) {
@@ -73,13 +73,13 @@ std::optional<std::byte*> FrameReceiver::admit(int peer, const FrameHead& head,
   }
   if (operation != nullptr && !is_agreed(peer, found, *operation)) return std::nullopt;
   Flow* flow = found.flow;
-  // A frame without a header may overtake, on another stream, the one that has it. Nothing counts
-  // before the header was compared.
+  // A frame without a header may overtake the one with it on another stream. Nothing counts before
+  // the header was compared.
   if (flow == nullptr || (operation == nullptr && !flow->has_heard)) return std::nullopt;
   flow->has_heard = true;
   if (head.bytes == 0) return nullptr;
   const Place place = place_of(*found.active, *flow, head);
-  // An answered frame that this rank does not expect would have it write into the peer's memory.
+  // An answered frame that this rank does not expect would make it write into the peer's memory.
   if (place.piece == nullptr || place.piece->is_answered != (head.is_answered != 0)) {
     findings_.breaks.push_back({peer, EPROTO});
     return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<std::byte*> FrameReceiver::admit(int peer, const FrameHead& head,
   return destination_of(head, *found.active, *flow, place);
 }
 
-// Where the payload goes: its last place where it can, so that it is not copied.
+// Where the payload goes: its final place if possible, so that it is not copied.
 std::optional<std::byte*> FrameReceiver::destination_of(const FrameHead& head,
                                                         const ActiveOperation& active, Flow& flow,
                                                         const Place& place) {
@@ -102,16 +102,16 @@ std::optional<std::byte*> FrameReceiver::destination_of(const FrameHead& head,
     return piece.target + place.offset;
   }
   const std::uint64_t bytes = active.operation().in_memory(piece.wire, end);
-  // What it is added to is not there yet.
+  // The operand to add it to is not there yet.
   if (active.schedule.allowed(piece.gate, piece.bytes) < bytes) return std::nullopt;
   std::byte* buffer = buffers_.take();
   flow.expected.push_back({head.offset, buffer});
   return buffer;
 }
 
-// The piece that holds the frame. Null when no piece holds all of it, when it ends within an
-// element, or when it spans a multiple of frame_bytes, where a window may end. A peer that cuts
-// frames like that is broken.
+// The piece that contains the frame. Null if no piece contains all of it, if it ends within an
+// element, or if it spans a multiple of frame_bytes, where a window may end. A peer that sends such
+// frames is broken.
 FrameReceiver::Place FrameReceiver::place_of(const ActiveOperation& active, Flow& flow,
                                              const FrameHead& head) {
   const Operation& operation = active.operation();
@@ -132,8 +132,8 @@ FrameReceiver::Place FrameReceiver::place_of(const ActiveOperation& active, Flow
   return {};
 }
 
-// A window goes round: bytes may come once the sum has read those that lay there. That bounds the
-// memory of a sum whatever its size, and holds back only the peers that are ahead.
+// Windows are circular: bytes may come once the sum has read the old ones in their place. That
+// limits the memory of a sum of any size, and holds back only peers that are ahead.
 bool FrameReceiver::has_window(const ActiveOperation& active, const Incoming& piece,
                                std::uint64_t end) {
   const Sum& sum = active.schedule.sums[piece.sum];

@@ -1,8 +1,8 @@
 #pragma once
-// FrameReceiver: says where the payload of a frame goes, checks that its peer carries out the same
-// operation, and notes how far a flow has come. Owned by the Executor; used by whoever drives the
-// engine. Knows nothing of what is sent. A frame that must wait stays in its link, which asks
-// again: so nothing is buffered here for operations that have not begun.
+// FrameReceiver: decides where the payload of a frame goes, checks that its peer executes the same
+// operation, and tracks the progress of flows. Owned by the Executor; used by the driving thread.
+// Knows nothing of sending. A frame that must wait stays in its link, which asks again: so nothing
+// is buffered here for operations that have not begun.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,15 +25,15 @@ class FrameReceiver {
   std::optional<std::byte*> admit(int peer, const FrameHead& head,
                                   const OperationHeader* operation);
   void arrived(int peer, const FrameHead& head, std::byte* payload);
-  bool advance_sums();                            // true when any has grown
+  bool advance_sums();                            // true if any has grown
   std::uint64_t bytes() const { return bytes_; }  // received so far
 
  private:
   using Found = ActiveOperations::Found;
-  // Null piece: the frame fits into none, so the peer sends garbage.
+  // Null piece: no piece fits the frame, so the peer sends garbage.
   struct Place {
     Incoming* piece = nullptr;
-    std::uint64_t offset = 0;  // of the frame in the piece, as it travels
+    std::uint64_t offset = 0;  // of the frame in the piece, in wire bytes
   };
   bool is_agreed(int peer, Found found, const OperationHeader& theirs);
   std::optional<std::byte*> destination_of(const FrameHead& head, const ActiveOperation& active,

@@ -1,5 +1,5 @@
-// Frames begin as long as links take them; links say by can_begin() when they are full. Nothing is
-// queued in between.
+// Begins frames while links take them; can_begin() says whether they are full. Nothing is queued in
+// between.
 #include "ring/engine/frame_sender.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ bool FrameSender::begin_frames(const ActiveOperations& operations,
   return moved;
 }
 
-// A copy of what lies behind flow.out_at in the format that travels.
+// Copies the data after flow.out_at in wire format.
 const std::byte* FrameSender::stage(const Operation& operation, Flow& flow, const Outgoing& piece,
                                     const FrameHead& head) {
   std::byte* buffer = buffers_.take();
@@ -58,11 +58,11 @@ bool FrameSender::begin_frame(ActiveOperation& active, Flow& flow, Link& link) {
         operation.travelling(piece.wire, active.schedule.allowed(piece.gate, piece.bytes)) - at;
     const std::uint64_t most = std::min<std::uint64_t>(
         active.schedule.frame_bytes, link.frame_bytes(operation.lane(), piece.data, piece.answer));
-    // Never over a multiple of `most` in the piece, so that the receiver's windows end between
+    // Never across a multiple of `most` in the piece, so that the receiver's windows end between
     // frames.
     head.bytes = static_cast<std::uint32_t>(std::min(open, most - at % most));
-    // A header that goes alone tells a peer early that this rank takes part, which long operations
-    // are worth. It costs a system call, and short operations end soon.
+    // A header sent alone tells a peer early that this rank takes part, which pays off for long
+    // operations. It costs a system call, and short operations end soon.
     if (head.bytes == 0 && (flow.has_begun || operation.lane() == Lane::kSmall)) return false;
     payload = piece.data + flow.out_at;
     if (piece.answer != nullptr) answer = piece.answer + flow.out_at;

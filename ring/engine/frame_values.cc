@@ -1,5 +1,5 @@
-// Offsets of frames count bytes as they travel, buffers count bytes in memory;
-// operation.in_memory() and travelling() are the only ways from one to the other.
+// Offsets of frames count wire bytes, buffers count memory bytes; only operation.in_memory() and
+// travelling() convert between them.
 #include "ring/engine/frame_values.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ bool FrameValues::advance(ActiveOperation& active, Sum& sum) {
   constexpr std::uint64_t kBlock = 32 << 10;  // so that operands and result stay in the L1 cache
   std::uint64_t limit = sum.bytes;
   for (const Sum::Source& source : sum.sources) {
-    // The operand that is last decides how far the sum may go.
+    // The operand with the least data decides how far the sum may go.
     limit = std::min(limit, source.is_own ? active.schedule.allowed(sum.own_gate, sum.bytes)
                                           : active.schedule.flows[source.flow].prefix);
   }
@@ -79,9 +79,8 @@ bool FrameValues::advance(ActiveOperation& active, Sum& sum) {
   return true;
 }
 
-// What the owner of a result does to it before anybody else gets it. The result is rounded as it
-// travels, so that the owner keeps the bits that all others receive. The result of a reduce_scatter
-// does not travel.
+// The owner's final steps on a result before others get it. The result is rounded to wire format,
+// so that the owner has the same bits as all others. The result of a reduce_scatter is not sent.
 void FrameValues::finish(const Operation& operation, std::byte* data, std::uint64_t bytes,
                          Wire wire) const {
   const Request& request = operation.request();

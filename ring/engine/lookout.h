@@ -1,7 +1,7 @@
 #pragma once
-// Lookout: whether whoever drives should go on looking while nothing moves, or sleep. Waking takes
-// longer than a short operation does; but looking takes the core away from ranks that compute. So
-// it goes by how long the last wait was. Owned by EngineProgress; reads no clock itself.
+// Lookout: decides whether to keep polling while nothing moves, or to sleep. Waking takes longer
+// than a short operation, but polling takes the core away from ranks that compute. So the length of
+// the last wait decides. Owned by EngineProgress; does not read a clock itself.
 
 #include <algorithm>
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace dtl::ring {
 
-// How long to sleep for a deadline, in ms; one that has passed counts as now. The bound of 1000 s
-// keeps it in an int, and whoever wakes looks again.
+// Milliseconds to sleep until a deadline; 0 if it has passed. The limit of 1000 s keeps it in an
+// int; the thread then checks again.
 inline int ms_until(std::chrono::steady_clock::time_point deadline) {
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
@@ -26,11 +26,11 @@ class Lookout {
 
   void note_move(Clock::time_point now) { last_wait_ = now - *std::exchange(since_, std::nullopt); }
   bool is_waiting() const { return since_.has_value(); }
-  // The wait for peers to begin an operation does not say how fast links are.
+  // Waiting for peers to begin an operation says nothing about the speed of links.
   void note_beginning() { last_wait_ = {}; }
-  // Nothing moves: whether looking on is useless. It is for long operations over links that are
-  // slower than this host: over 0.4 Gbit/s it took most of the processor time. A short sleep may
-  // look long because waking takes long, so now and then looking is tried again.
+  // Whether polling on is useless while nothing moves. It is for long operations over links slower
+  // than this host: over 0.4 Gbit/s polling took most of the processor time. A short sleep may look
+  // long because waking takes long, so polling is sometimes tried again.
   bool is_in_vain(Clock::time_point now, bool is_hurried) {
     if (!since_) since_ = now;
     const bool is_slow = !is_hurried && last_wait_ > spin_;
@@ -40,10 +40,10 @@ class Lookout {
   std::chrono::microseconds spin() const { return spin_; }
 
  private:
-  static constexpr int kMostAsleep = 16;  // waits in a row
+  static constexpr int kMostAsleep = 16;  // consecutive waits
 
   const std::chrono::microseconds spin_;
-  std::optional<Clock::time_point> since_;  // when nothing has moved since
+  std::optional<Clock::time_point> since_;  // nothing has moved since then
   Clock::duration last_wait_{};
   int asleep_ = 0;
 };

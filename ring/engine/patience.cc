@@ -1,4 +1,4 @@
-// Each operation warns once. next_warning_ spares a look at every operation in each turn.
+// Each operation warns once. next_warning_ avoids checking every operation in each turn.
 #include "ring/engine/patience.h"
 
 #include <fmt/format.h>
@@ -9,12 +9,12 @@
 namespace dtl::ring {
 namespace {
 
-// How long a rank that does not know whom to blame waits for one that does: the time that news
-// take, generously.
+// How long a rank that does not know the late rank waits for one that does: generous for the
+// delivery of news.
 constexpr auto kVerdictDelay = std::chrono::milliseconds(250);
 
-// A rank that knows of others that have not even begun knows best whom to name, so it speaks first.
-// The others have begun, and only wait for somebody who waits.
+// A rank that knows of ranks that have not even begun knows best whom to name, so it reports first.
+// Ranks that have begun only wait for the others.
 Patience::Clock::time_point deadline_of(const ActiveOperation& active) {
   using Duration = Patience::Clock::duration;
   return active.timer.deadline +
@@ -56,7 +56,7 @@ Patience::Clock::time_point Patience::next_deadline() const {
 }
 
 std::string Patience::whom_it_waits_for(const Schedule& schedule) const {
-  // A longer list does not help its reader.
+  // A longer list does not help the user.
   constexpr std::size_t kMostNames = 8;
   const std::vector<int> unheard = schedule.unheard();
   if (!unheard.empty()) {

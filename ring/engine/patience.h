@@ -1,7 +1,7 @@
 #pragma once
-// Patience: how long operations wait for other ranks: then somebody is told, and later it is over.
-// Both name the ranks that are waited for, since the rank that is late says nothing itself. Belongs
-// to the engine; used with the wheel.
+// Patience: how long operations wait for other ranks: until a warning, then until a timeout. Both
+// name the ranks that are waited for, since a late rank reports nothing itself. Belongs to the
+// engine; used with the wheel.
 
 #include <atomic>
 #include <chrono>
@@ -19,8 +19,8 @@ class Patience {
   using Clock = std::chrono::steady_clock;
   struct Settings {
     std::chrono::milliseconds operation_timeout{600000}, warn_timeout{30000};
-    // Called by whoever drives, with the wheel, so it must not call this library. Null: warnings
-    // are only counted.
+    // Called by the driving thread, with the wheel, so it must not call this library. Null:
+    // warnings are only counted.
     void (*warn)(const char* text, void* context) = nullptr;
     void* warn_context = nullptr;
   };
@@ -30,7 +30,7 @@ class Patience {
 
   void begin(OperationTimer& timer);
   void look_at_time(Clock::time_point now);
-  // max(): nothing is waited for.
+  // max(): nothing is waiting.
   Clock::time_point next_deadline() const;
   std::uint64_t warnings() const { return warnings_.load(); }  // from any thread
 

@@ -1,5 +1,5 @@
 // The first suspicion of a rank sets its deadline. Its other connections, which end at about the
-// same time, do not prolong it.
+// same time, do not extend it.
 #include "ring/engine/suspicions.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace dtl::ring {
 namespace {
 
-// Longer than news take from a rank over rank 0 to another; far shorter than the second within
-// which a lost rank is to be named.
+// Longer than news take from a rank through rank 0 to another; far shorter than the second within
+// which a lost rank must be named.
 constexpr auto kSuspicionTime = std::chrono::milliseconds(200);
 
 }  // namespace
@@ -19,7 +19,7 @@ void Suspicions::add(int rank, int error) {
   const auto is_it = [rank](const Suspicion& suspicion) { return suspicion.rank == rank; };
   const auto at = std::find_if(all_.begin(), all_.end(), is_it);
   if (at == all_.end()) return all_.push_back({rank, error, Clock::now() + kSuspicionTime});
-  // An alert tells who altered what; that a connection was closed tells nothing.
+  // An alert says who altered what; a closed connection says nothing.
   if (error == kRejected) at->error = error;
 }
 

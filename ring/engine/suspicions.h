@@ -1,7 +1,7 @@
 #pragma once
-// Suspicions: ranks that seem to be lost, for the moment that they have to explain themselves: a
-// rank that ends over a failure closes its links, and rank 0 names the true cause a little later.
-// Owned by Failures. Knows nothing of why, nor of what becomes of them.
+// Suspicions: ranks that seem lost, for the short time in which they may explain themselves: a rank
+// that ends because of a failure closes its links, and rank 0 reports the true cause a little
+// later. Owned by Failures, which decides what follows.
 
 #include <chrono>
 #include <vector>
@@ -17,7 +17,7 @@ class Suspicions {
  public:
   using Clock = std::chrono::steady_clock;
 
-  void add(int rank, int error);  // once for each rank
+  void add(int rank, int error);  // only the first call for a rank counts
   std::vector<Suspicion> take_due(Clock::time_point now);
   bool are_none() const { return all_.empty(); }
   Clock::time_point next_deadline() const;

@@ -1,5 +1,5 @@
-// All moves are in one table of states and events. tests/ring/wheel_test.cc walks it, and fails for
-// a state in which work is left to nobody.
+// All moves are in one table of states and events. tests/ring/wheel_test.cc checks it, and fails
+// for a state in which no thread takes remaining work.
 #include "ring/engine/wheel.h"
 
 #include <poll.h>
@@ -17,9 +17,9 @@ namespace dtl::ring {
 namespace {
 
 constexpr int kTick = 1;       // ms; see wheel.h
-constexpr int kLongTick = 64;  // ms, while a caller drives, who calls when it leaves
+constexpr int kLongTick = 64;  // ms, while a caller drives, which wakes the thread when it leaves
 
-// calls: the thread sleeps through this state, and only the eventfd wakes it.
+// calls: the thread sleeps through this state; only the eventfd wakes it.
 struct Cell {
   WheelState to;
   bool is_allowed = true, calls = false;
@@ -37,11 +37,9 @@ struct Row {
   std::array<Cell, 7> cells;  // by event
 };
 
-// Rows: who has the wheel, and what the thread does meanwhile. Columns: what happens. kNo: it
-// cannot happen in that state; of kTake: it is refused.
-//
-// Where a caller leaves kParked after a moment's operation the thread ticks again; else it is its
-// turn.
+// Rows: who has the wheel, and what the thread does meanwhile. Columns: events. kNo: cannot happen
+// in that state; for kTake: refused. If a caller leaves kParked with a short operation active, the
+// thread ticks again; otherwise the thread takes over.
 const Cell& cell_of(WheelState state, WheelEvent event) {
   using enum WheelState;
   // clang-format off
@@ -81,9 +79,9 @@ Wheel::Wheel() : call_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!call_.valid()) throw CommError(DT_E_SYS, "cannot create an eventfd", errno_text(errno));
 }
 
-// Answers the state before. All threads agree upon the order of these moves and of the queue's
-// news. So one of two sees the other: a submitter sees that another thread drives, or the driver
-// that stops sees the news.
+// Returns the state before the move. Moves and the queue's news have one total order, so one thread
+// sees the other: a submitter sees that another thread drives, or the driver that stops sees the
+// news.
 std::optional<WheelState> Wheel::try_move(WheelEvent event) {
   WheelState state = state_.load();
   for (;;) {
@@ -91,7 +89,7 @@ std::optional<WheelState> Wheel::try_move(WheelEvent event) {
     if (!move) return std::nullopt;
     if (!state_.compare_exchange_weak(state, move->to)) continue;
     const std::uint64_t one = 1;
-    // After the state, so that the thread finds it changed when it wakes.
+    // After the state, so that the thread sees the new state when it wakes.
     if (move->calls) (void)!::write(call_.get(), &one, sizeof one);
     return state;
   }
@@ -114,8 +112,8 @@ void Wheel::sleep(int fd, int timeout_ms) {
     if (entries[0].revents != 0) (void)!::read(call_.get(), &count, sizeof count);
     const WheelState state = move(WheelEvent::kLook);
     if (state == WheelState::kThread) return;
-    // Callers drive now, so what happens is theirs to take. The thread only waits to be called, or
-    // for the next tick.
+    // Callers drive now, so they take the events. The thread only waits for a call, or for the next
+    // tick.
     watched = 1;
     timeout_ms = state == WheelState::kDue ? kTick : kLongTick;
   }

@@ -1,15 +1,14 @@
 #pragma once
 // Wheel: the right to drive the engine, which one thread at a time has. A caller that submits or
-// waits takes it when nobody has it. That saves waking the communication thread and being woken by
-// it: two such switches take as long as a short operation. Otherwise, while callers compute or wait
-// for any of several operations, the thread has it.
+// waits takes it if it is free. That avoids waking the communication thread and being woken by it:
+// two such switches take as long as a short operation. Otherwise, while callers compute or wait for
+// any of several operations, the thread has it.
 //
-// Where callers make use of the wheel, the thread looks every tick (1 ms) whether they still do. An
-// operation that nobody waits for may therefore lie still for that long. Long ones call for the
-// thread.
+// While callers use the wheel, the thread checks every tick (1 ms) whether they still do. So an
+// operation that nobody waits for may pause for that long. Long ones wake the thread.
 //
 // It is one atomic and one table. The owner of the wheel may use the engine without a lock: moves
-// are sequentially consistent, so that one owner's use is over before the next one's begins.
+// are sequentially consistent, so one owner's use ends before the next one's begins.
 
 #include <atomic>
 #include <cstdint>
@@ -22,22 +21,22 @@ namespace dtl::ring {
 enum class WheelState : std::uint8_t {
   kThread,   // the thread drives
   kAsleep,   // nobody; the thread sleeps until something happens
-  kLent,     // a caller; the thread sleeps on, though nobody wakes it over what happens
-  kLeft,     // nobody, and nothing is to be done; the thread sleeps on
-  kTicking,  // nobody; the thread looks at each tick whether callers make use of the wheel
+  kLent,     // a caller; the thread still sleeps, and events do not wake it
+  kLeft,     // nobody, and nothing is to do; the thread still sleeps
+  kTicking,  // nobody; the thread checks at each tick whether callers use the wheel
   kDue,      // nobody since the last tick; the thread takes it at the next
   kUsed,     // a caller; the thread looks at the next tick
-  kParked,   // a caller, as the thread has seen; it waits to be called
-  kWanted,   // a caller; the thread is to have it next
-  kOffered,  // nobody; the thread has been called to take it
+  kParked,   // a caller, and the thread has noticed; it waits to be called
+  kWanted,   // a caller; the thread gets it next
+  kOffered,  // nobody; the thread was called to take it
 };
 
 enum class WheelEvent : std::uint8_t {
   kTake,         // a caller wants to drive
-  kLeaveIdle,    // it stops; nothing is in flight
-  kLeaveActive,  // it stops; something is that may lie still for a tick
-  kHandOver,     // it stops; somebody waits for more, or it takes long
-  kRecall,       // whoever drives, the thread is to do it next
+  kLeaveIdle,    // the driver stops; nothing is in flight
+  kLeaveActive,  // it stops; something is in flight that may pause for a tick
+  kHandOver,     // it stops; a thread waits for more, or the operation is long
+  kRecall,       // the thread drives next, whoever drives now
   kSleep,        // the thread stops
   kLook,         // the thread is awake and wants to drive
 };
@@ -46,7 +45,7 @@ struct WheelMove {
   WheelState to;
   bool calls = false;  // wakes the thread
 };
-// Nothing where the event must not happen; of kTake: where it is refused.
+// nullopt if the event cannot happen in this state; for kTake: if it is refused.
 std::optional<WheelMove> next_move(WheelState state, WheelEvent event);
 
 class Wheel {
@@ -54,14 +53,14 @@ class Wheel {
   Wheel();  // the thread has it; throws CommError
 
   // --- callers ---
-  // Who had to do with it before; nothing: another thread drives.
+  // The state before; nullopt: another thread drives.
   std::optional<WheelState> take() { return try_move(WheelEvent::kTake); }
   void leave(WheelEvent how) { move(how); }
   void recall() { move(WheelEvent::kRecall); }
 
   // --- the thread ---
-  // Lets go until the descriptor is readable, the time is over or somebody calls, and callers make
-  // no use of the wheel.
+  // Releases the wheel until the descriptor is readable, the timeout is over or a caller calls, and
+  // callers do not use the wheel.
   void sleep(int fd, int timeout_ms);
 
   int call_fd() const { return call_.get(); }
