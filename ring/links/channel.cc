@@ -1,4 +1,4 @@
-// MSG_NOSIGNAL everywhere: a library must not let a peer that has gone kill its program by SIGPIPE.
+// MSG_NOSIGNAL everywhere: a closed peer must not kill the program with SIGPIPE.
 #include "ring/links/channel.h"
 
 #include <sys/socket.h>

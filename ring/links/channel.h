@@ -1,8 +1,8 @@
 #pragma once
-// Channel: a connected, non-blocking socket, and the TLS over it where the job is encrypted and the
-// connection leaves the host. Links and control lines use it so that they need not know which of
-// both it is. Reads and writes as recv(2) and send(2) with MSG_DONTWAIT do, errno included, which
-// may also be kAltered or kRejected (tls.h). One thread at a time.
+// Channel: a connected, non-blocking socket, with TLS if the job is encrypted and the connection
+// leaves the host. Links and control lines use it so that they need not distinguish the two. Reads
+// and writes like recv(2) and send(2) with MSG_DONTWAIT, including errno, which may also be
+// kAltered or kRejected (tls.h). One thread at a time.
 
 #include <sys/types.h>
 #include <sys/uio.h>

@@ -1,4 +1,4 @@
-// Nodes are numbered by their lowest rank, so that all ranks number them alike.
+// Nodes are numbered by their lowest rank, so all ranks use the same numbers.
 #include "ring/links/node_map.h"
 
 namespace dtl::ring {

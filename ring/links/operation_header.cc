@@ -1,5 +1,5 @@
-// The words in which errors and warnings describe an operation. A peer's header is described before
-// it is known to be sane, so every field may have any value here.
+// The text that describes an operation in errors and warnings. A peer's header is described before
+// it is validated, so every field may have any value here.
 #include "ring/links/operation_header.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ const char* opcode_name(Opcode opcode) {
   return "unknown operation";
 }
 
-// The peer's header may have any byte there.
+// In a peer's header any value is possible.
 const char* op_text(int op) {
   const char* name = op_name(op);
   return name ? name : "unknown op";
@@ -89,7 +89,7 @@ std::string describe(const OperationHeader& header) {
       break;
     case Opcode::kAllgather:
     case Opcode::kAlltoall:
-      // The counts of all ranks do not fit into a message. Their hash at least shows that two lists
+      // A message has no room for the counts of all ranks. Their hash at least shows that two lists
       // differ.
       text += fmt::format(" in all (counts {:08x})", header.counts_hash & 0xffffffff);
       break;

@@ -1,5 +1,5 @@
-// Chooses the stream of each frame: the first one in order that is free. Everything that one
-// connection does is in TcpSender and TcpReceiver.
+// Assigns each frame to the first free stream. TcpSender and TcpReceiver do everything that
+// concerns one connection.
 #include "ring/links/tcp_link.h"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace dtl::ring {
 
 void TcpLink::add_stream(Lane lane, std::uint32_t number, Channel channel) {
-  // Sorted by number, up on one end and down on the other, so that both ends fill theirs from
-  // opposite sides.
+  // Sorted by number, ascending at one end and descending at the other, so that both ends fill
+  // their streams from opposite sides.
   const auto at = std::find_if(streams_.begin(), streams_.end(), [&](const Stream& other) {
     return begins_with_last_ ? other.number < number : other.number > number;
   });
@@ -61,8 +61,8 @@ bool TcpLink::has_ended() const {
 }
 
 bool TcpLink::say_farewell(std::uint64_t completed) {
-  // On every stream, behind all that it has sent: whichever the peer reads last, it knows then that
-  // nothing is missing.
+  // On every stream, after all its data: whichever the peer reads last, it then knows that nothing
+  // is missing.
   FrameHead farewell;
   farewell.magic = kFrameMagic;
   farewell.lane = kFarewellLane;

@@ -1,10 +1,10 @@
 #pragma once
-// TcpLink: a link over TCP connections, under TLS or not. Each lane has its own streams. The bulk
-// lane may have several, because a cloud may hold one connection to a part of the bandwidth. A slow
-// stream takes fewer frames than the others.
+// TcpLink: a link over TCP connections, with or without TLS. Each lane has separate streams. The
+// bulk lane may have several, because a cloud may limit one connection to part of the bandwidth. A
+// slow stream gets fewer frames than the others.
 //
-// Each end begins with another stream. As long as one is enough, each direction then has its own,
-// and sends do not wait for the lock of the socket into which the other end's arrive. Owned by the
+// Each end begins with another stream. While one is enough, each direction therefore has its own,
+// and sends do not wait for the lock of the socket that receives the other end's data. Owned by the
 // Executor.
 
 #include <cstddef>
@@ -23,14 +23,14 @@ class TcpLink : public Link {
  public:
   TcpLink(int peer, bool begins_with_last) : peer_(peer), begins_with_last_(begins_with_last) {}
 
-  // A connected, non-blocking socket. Watch it for input and output by edges: a stream remembers
-  // that it is ready until a call finds the socket empty or full. number: which of the lane's
-  // streams it is, equal at both ends.
+  // A connected, non-blocking socket. Watch it edge-triggered for input and output: a stream
+  // remembers that it is ready until a call finds the socket empty or full. number: the stream's
+  // index in its lane, equal at both ends.
   void add_stream(Lane lane, std::uint32_t number, Channel channel);
   std::size_t streams(Lane lane) const;
   std::vector<int> descriptors() const;
-  // What epoll has said of a stream. has_ended: the peer has closed its end, so what can still be
-  // read ends for good.
+  // epoll's report about a stream. has_ended: the peer has closed its end, so the readable data is
+  // limited.
   void set_ready(int fd, bool readable, bool writable, bool has_ended);
 
   bool can_begin(Lane lane) const override;
@@ -55,7 +55,7 @@ class TcpLink : public Link {
 
   int peer_;
   bool begins_with_last_;
-  std::deque<Stream> streams_;  // in the order in which frames are given to them
+  std::deque<Stream> streams_;  // in the order in which they get frames
 };
 
 }  // namespace dtl::ring

@@ -1,5 +1,5 @@
-// A frame is read in three steps, each of which may have to wait: its head, whether it is admitted,
-// its payload. What was reached is kept in the members.
+// Reads a frame in three steps, each of which may have to wait: its head, its admission, its
+// payload. The members store the progress.
 #include "ring/links/tcp_receiver.h"
 
 #include <sys/uio.h>
@@ -11,7 +11,7 @@
 namespace dtl::ring {
 namespace {
 
-constexpr int kFramesPerStream = 4;  // of one stream, before the others have their turn
+constexpr int kFramesPerStream = 4;  // of one stream, before the other streams' turn
 
 }  // namespace
 
@@ -24,8 +24,8 @@ bool TcpReceiver::step(Channel& channel, Sink& sink) {
       moved = true;
       continue;
     }
-    // Under TLS bytes cannot be wrong here. Without it, or with a peer that is wrong itself,
-    // nothing behind this head can be found any more.
+    // Under TLS bytes cannot be corrupt here. Without it, or with a faulty peer, the next head
+    // cannot be found any more.
     if (head_.magic != kFrameMagic) {
       is_heard_ = false;
       sink.broken(peer_, EPROTO);
@@ -39,8 +39,7 @@ bool TcpReceiver::step(Channel& channel, Sink& sink) {
     if (!is_admitted_) {
       const auto target =
           sink.admit(peer_, head_, head_.has_operation != 0 ? &operation_ : nullptr);
-      // The head stays, and the connection is not read further: TCP's window tells the peer to
-      // wait.
+      // The head stays, and the connection is not read further: TCP's window makes the peer wait.
       if (!target) return moved;
       target_ = *target;
       is_admitted_ = true;
@@ -56,7 +55,7 @@ bool TcpReceiver::step(Channel& channel, Sink& sink) {
   return moved;
 }
 
-// From what was read ahead; false while that is not enough.
+// From the bytes read ahead; false if they are not enough.
 bool TcpReceiver::read_head() {
   const std::size_t there = ahead_to_ - ahead_from_;
   if (there < sizeof(FrameHead)) return false;
@@ -74,7 +73,7 @@ bool TcpReceiver::read_head() {
 
 bool TcpReceiver::read_ahead(Channel& channel, Sink& sink) {
   const std::size_t there = ahead_to_ - ahead_from_;
-  // Room at the end for a whole head and its operation, wherever the last one ended.
+  // Makes room at the end for a whole head and its operation.
   std::memmove(ahead_.data(), ahead_.data() + ahead_from_, there);
   ahead_from_ = 0;
   ahead_to_ = there;
@@ -96,7 +95,7 @@ bool TcpReceiver::read_payload(Channel& channel, Sink& sink) {
   if (!readable_) return false;
   ahead_from_ = ahead_to_ = 0;
   const std::size_t left = head_.bytes - filled_;
-  // The rest of the payload straight to its place, and what follows it ahead, by one call.
+  // One call reads the rest of the payload into its place, and the following bytes ahead.
   const std::array<iovec, 2> parts{iovec{target_ + filled_, left}, iovec{ahead_.data(), kAhead}};
   const ssize_t n = channel.receive(parts);
   if (!note_read(n, left, sink)) return false;
@@ -106,8 +105,8 @@ bool TcpReceiver::read_payload(Channel& channel, Sink& sink) {
   return true;
 }
 
-// True if bytes came. A short read says that the socket is empty, which saves the call that would
-// say EAGAIN; the next byte makes a new edge.
+// True if bytes arrived. A short read means that the socket is empty, which saves the call that
+// would return EAGAIN; the next byte triggers a new edge.
 bool TcpReceiver::note_read(std::ptrdiff_t result, std::size_t wanted, Sink& sink) {
   if (result < 0 && errno == EINTR) return false;
   const bool is_short = result < static_cast<std::ptrdiff_t>(wanted);

@@ -1,8 +1,7 @@
 #pragma once
-// TcpReceiver: the frame that is being received over one connection of a TcpLink, and what was read
-// beyond it. Payloads are read straight to where they belong. Owned by the link, used by whoever
-// drives the engine; nothing here blocks. Knows nothing of what the connection sends, nor of other
-// connections.
+// TcpReceiver: receives the frames of one connection of a TcpLink, and holds bytes read ahead.
+// Reads payloads directly into their place. Owned by the link, used by the driving thread; nothing
+// here blocks. Knows nothing of what the connection sends, nor of other connections.
 
 #include <array>
 #include <cstddef>
@@ -14,20 +13,20 @@ namespace dtl::ring {
 
 class TcpReceiver {
  public:
-  explicit TcpReceiver(int peer) : peer_(peer) {}  // what Sink hears
+  explicit TcpReceiver(int peer) : peer_(peer) {}  // for Sink
 
-  // has_ended: the peer has closed its end. Its last bytes may still be on their way, and no edge
-  // will follow them. So a short read no longer means that an edge will tell of more.
+  // has_ended: the peer has closed its end. Its last bytes may still be in flight, and no edge will
+  // follow them. So after a short read, do not wait for an edge.
   void set_ready(bool readable, bool has_ended) {
     readable_ |= readable;
     has_ended_ |= has_ended;
   }
-  bool is_heard() const { return is_heard_; }  // something may come yet
-  bool step(Channel& channel, Sink& sink);     // true when anything moved
+  bool is_heard() const { return is_heard_; }  // data may still arrive
+  bool step(Channel& channel, Sink& sink);     // true if anything moved
 
  private:
-  // Bytes read beyond a head. Reading ahead saves the call that would read the next head alone; a
-  // short frame comes whole with its head.
+  // Bytes read beyond a head. Reading ahead saves a separate call for the next head; a short frame
+  // arrives together with its head.
   static constexpr std::size_t kAhead = 4096;
 
   bool read_head();

@@ -1,5 +1,5 @@
-// A frame leaves by one sendmsg where the socket has room: head, operation header and payload
-// together, since short operations cost little but their system calls.
+// If the socket has room, one sendmsg sends a frame: head, operation header and payload together,
+// since short operations cost little except system calls.
 #include "ring/links/tcp_sender.h"
 
 #include <sys/uio.h>
@@ -24,7 +24,7 @@ bool TcpSender::say_farewell(Channel& channel, const FrameHead& farewell) {
   if (!is_open_ || farewell_sent_ == sizeof farewell) return true;
   const auto* rest = reinterpret_cast<const std::byte*>(&farewell) + farewell_sent_;
   const ssize_t n = channel.send(rest, sizeof farewell - farewell_sent_);
-  // A connection that has failed counts as said: leaving must not wait for it.
+  // A failed connection counts as done: leaving must not wait for it.
   if (n < 0 && errno != EINTR && errno != EAGAIN && errno != ENOBUFS) is_open_ = false;
   if (n > 0) farewell_sent_ += static_cast<std::size_t>(n);
   return !is_open_ || farewell_sent_ == sizeof farewell;
@@ -46,7 +46,7 @@ bool TcpSender::push(Channel& channel, Sink& sink) {
   }
   const ssize_t n = channel.send(std::span(parts).first(n_parts));
   if (n < 0) {
-    // True, so that the caller comes again: no edge would tell it to.
+    // True, so that the caller tries again: no edge would follow.
     if (errno == EINTR) return true;
     writable_ = false;
     if (errno == EAGAIN || errno == ENOBUFS) return false;
@@ -56,7 +56,7 @@ bool TcpSender::push(Channel& channel, Sink& sink) {
   }
   sent_ += static_cast<std::size_t>(n);
   if (sent_ < whole) {
-    // The socket is full. When it has room again there is a new edge.
+    // The socket is full. A new edge follows when it has room again.
     writable_ = false;
     return true;
   }

@@ -1,8 +1,7 @@
 #pragma once
-// TcpSender: the frame that is being sent over one connection of a TcpLink. It sends one frame at a
-// time, so that a lane's next frame can still take a stream that is quicker. Owned by the link,
-// used by whoever drives the engine; nothing here blocks. Knows nothing of what the connection
-// receives, nor of which connection a frame should take.
+// TcpSender: sends the frames of one connection of a TcpLink, one at a time, so that a lane's next
+// frame can still take a faster stream. Owned by the link, used by the driving thread; nothing here
+// blocks. Knows nothing of what the connection receives, nor of the choice of connections.
 
 #include <cstddef>
 
@@ -13,18 +12,18 @@ namespace dtl::ring {
 
 class TcpSender {
  public:
-  explicit TcpSender(int peer) : peer_(peer) {}  // what Sink hears
+  explicit TcpSender(int peer) : peer_(peer) {}  // for Sink
 
   void set_ready() { writable_ = true; }
   bool can_begin() const { return !is_sending_ && writable_ && is_open_; }
-  // Only while can_begin(). Nothing is sent before step().
+  // Only while can_begin(). Sends nothing before step().
   void begin(const FrameHead& head, const OperationHeader* operation, const std::byte* payload);
   bool is_sent() const { return !(is_sending_ && is_open_); }
-  bool step(Channel& channel, Sink& sink) {  // true when anything moved
+  bool step(Channel& channel, Sink& sink) {  // true if anything moved
     return is_sending_ && writable_ && is_open_ && push(channel, sink);
   }
-  // After the last frame. False: not all of it could be said now. True also where the connection
-  // has failed: nobody can be told there.
+  // After the last frame. False: could not be sent completely now. Also true if the connection has
+  // failed, since the peer cannot be told.
   bool say_farewell(Channel& channel, const FrameHead& farewell);
 
  private:

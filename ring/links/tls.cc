@@ -1,5 +1,5 @@
-// PskTls moves records. This gives it a socket, and turns its answers into the results of send(2)
-// and recv(2). Records are filled as far as they go, since each costs a header, a tag and calls of
+// PskTls moves records. This gives it a socket, and converts its results to those of send(2) and
+// recv(2). Records are filled as much as possible, since each costs a header, a tag and calls of
 // OpenSSL.
 #include "ring/links/tls.h"
 
@@ -19,13 +19,13 @@ namespace {
 
 static_assert(kAltered == EBADMSG && kRejected == EREMOTEIO);
 
-constexpr std::size_t kRecord = 16384;            // the most plaintext that TLS allows in one
-constexpr std::size_t kReadBuffer = 64 << 10;     // four records with one call
-constexpr std::string_view kIdentity = "dtring";  // of a key that no other connection has
+constexpr std::size_t kRecord = 16384;            // the maximum plaintext of one TLS record
+constexpr std::size_t kReadBuffer = 64 << 10;     // four records per call
+constexpr std::string_view kIdentity = "dtring";  // names a key that no other connection has
 
 struct Socket final : TlsCarrier {
   int fd = -1;
-  bool is_drained = false;  // the last read took less than there was room for
+  bool is_drained = false;  // the last read returned less than requested
   int read_error = 0, write_error = 0;
 
   int write(const char* data, int bytes) override {
@@ -61,8 +61,8 @@ struct Tls::Connection {
   Socket socket;
   PskTls tls;
   std::uint64_t records_of_one_key = 0, sent_with_key = 0;
-  int verdict = 0;          // kAltered or kRejected, once it is known, which ends it for good
-  bool is_pending = false;  // a record is begun that the socket did not take whole
+  int verdict = 0;          // kAltered or kRejected once known; final
+  bool is_pending = false;  // the socket took only part of a record
   std::array<std::byte, kRecord> front;
 };
 
@@ -74,8 +74,8 @@ Tls::Tls(int fd, End end, const Key& key, std::uint64_t records_of_one_key)
 
 Tls::~Tls() = default;
 
-// The errno of what went wrong; 0: the connection was closed. What came before the socket failed is
-// read first, so an alert is not missed.
+// The errno of the failure; 0: the connection was closed. Reads data that arrived before the socket
+// failed first, so that an alert is not missed.
 int Tls::fail(PskTls::Result result, bool is_write) {
   if (result == PskTls::Result::kAgain) return EAGAIN;
   const Socket& socket = connection_->socket;
@@ -87,7 +87,7 @@ int Tls::fail(PskTls::Result result, bool is_write) {
   }
   failure_ = connection_->tls.reason();
   int& verdict = connection_->verdict;
-  // The first verdict stays: what OpenSSL says of a connection that has failed already is not new.
+  // The first verdict stays: later errors of OpenSSL are consequences.
   if (verdict == 0) verdict = connection_->tls.is_alert() ? kRejected : kAltered;
   return verdict;
 }
@@ -99,8 +99,8 @@ int Tls::shake_hands() {
   return error == 0 ? ECONNRESET : error;
 }
 
-// What to write behind the first `sent` bytes: a short part together with what follows it, so that
-// both go into one record.
+// The bytes to write after the first `sent` ones: joins a short part with the next one, so that
+// both fit in one record.
 std::span<const std::byte> Tls::next_piece(std::span<const iovec> parts, std::size_t sent) {
   std::size_t at = 0;
   while (sent >= parts[at].iov_len) sent -= parts[at++].iov_len;
@@ -122,7 +122,7 @@ ssize_t Tls::send(std::span<const iovec> parts) {
   for (const iovec& part : parts) all += part.iov_len;
   while (sent < all) {
     const auto piece = next_piece(parts, sent);
-    // Not while a record is half sent: OpenSSL has to finish that one first.
+    // Not while a record is partly sent: OpenSSL must finish that one first.
     if (!connection.is_pending && connection.sent_with_key >= connection.records_of_one_key) {
       connection.tls.renew_key();
       connection.sent_with_key = 0;
@@ -137,7 +137,7 @@ ssize_t Tls::send(std::span<const iovec> parts) {
       return -1;
     }
     sent += taken;
-    // Rounded up. Too many renewals do no harm.
+    // Rounded up. Extra renewals do no harm.
     connection.sent_with_key += taken / kRecord + 1;
   }
   return static_cast<ssize_t>(sent);
@@ -145,19 +145,19 @@ ssize_t Tls::send(std::span<const iovec> parts) {
 
 ssize_t Tls::receive(std::span<const iovec> parts) {
   Connection& connection = *connection_;
-  connection.socket.is_drained = false;  // of an earlier call: more may have come since
+  connection.socket.is_drained = false;  // left from an earlier call: more may have arrived since
   std::size_t received = 0;
   for (const iovec& part : parts) {
     for (std::size_t filled = 0; filled < part.iov_len;) {
       const bool is_empty = connection.socket.is_drained && !connection.tls.has_pending();
-      // Asking OpenSSL again would only cost a call of recv that says EAGAIN.
+      // Asking OpenSSL again would only cost a recv that returns EAGAIN.
       if (received > 0 && is_empty) return static_cast<ssize_t>(received);
       const std::span room(static_cast<std::byte*>(part.iov_base), part.iov_len);
       std::size_t bytes = 0;
       const PskTls::Result result = connection.tls.read(room.subspan(filled), bytes);
       if (result != PskTls::Result::kDone) {
         const int error = fail(result, false);
-        // Bytes in front of an altered record are not handed on: the communicator is about to fail.
+        // Bytes before an altered record are not returned: the communicator will fail.
         if (received > 0 && (error == EAGAIN || error == 0)) return static_cast<ssize_t>(received);
         errno = error;
         return error == 0 ? 0 : -1;

@@ -1,8 +1,8 @@
 #pragma once
 // Tls: TLS 1.3 over one connected, non-blocking socket, whose owner outlives it. Both ends know a
-// key of this connection alone, which their handshake made (meeting/handshake.h,
-// base/tls/psk_tls.h). Looks like a socket to Channel, so that links need not know of records. One
-// thread at a time; never raises SIGPIPE.
+// key for this connection only, made by their handshake (meeting/handshake.h, base/tls/psk_tls.h).
+// Behaves like a socket for Channel, so that links need not know of records. One thread at a time;
+// never raises SIGPIPE.
 
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -17,31 +17,32 @@
 
 namespace dtl::ring {
 
-// In errno, of connections under TLS only. kAltered: what arrived is not what was sent. kRejected:
-// the other end says so of what was sent to it. The two let both ends name the same culprit.
+// Values of errno for connections under TLS. kAltered: the received data differs from what was
+// sent. kRejected: the other end reports that about our data. With the two, both ends name the same
+// culprit.
 constexpr int kAltered = 74;    // EBADMSG
 constexpr int kRejected = 121;  // EREMOTEIO
 
 class Tls {
  public:
   using End = PskTls::End;
-  // After this many records their key is renewed. AES-GCM is safe for 2^24.5 records of one key
-  // (RFC 8446, 5.5); this is less than an eighth of that. Records are counted, not bytes, because
-  // short operations make many of them.
+  // Renews the key after this many records. AES-GCM is safe for 2^24.5 records of one key (RFC
+  // 8446, 5.5); this is less than an eighth of that. Counts records, not bytes, because short
+  // operations make many of them.
   static constexpr std::uint64_t kRecordsOfOneKey = 1 << 21;
 
   // Throws CommError(DT_E_SYS).
   Tls(int fd, End end, const Key& key, std::uint64_t records_of_one_key = kRecordsOfOneKey);
   ~Tls();
 
-  // Call it until it answers 0, which is success. EAGAIN: call again when the socket is readable.
-  // Anything else: it has failed.
+  // Call it until it returns 0 for success. EAGAIN: call again when the socket is readable. Any
+  // other value means failure.
   int shake_hands();
-  const std::string& failure() const { return failure_; }  // why, in OpenSSL's words
+  const std::string& failure() const { return failure_; }  // the reason, from OpenSSL
 
-  // As send(2) and recv(2) with MSG_DONTWAIT would. The answer is less than there is room for only
-  // when the socket is full or empty, which callers that watch edges rely on. What was not taken
-  // has to come again next time, unchanged: a part of that record may have left.
+  // Like send(2) and recv(2) with MSG_DONTWAIT. They return less than requested only if the socket
+  // is full or empty, which edge-triggered callers rely on. Repeat bytes that were not taken
+  // unchanged in the next call: part of their record may have been sent.
   ssize_t send(std::span<const iovec> parts);
   ssize_t receive(std::span<const iovec> parts);
 

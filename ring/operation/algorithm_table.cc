@@ -1,5 +1,5 @@
-// The newest range comes first and the first that fits counts, so setting never has to cut others
-// up. text() sorts that out.
+// The newest range comes first and the first match counts, so set() never splits ranges. text()
+// resolves overlaps.
 #include "ring/operation/algorithm_table.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace dtl::ring {
 namespace {
 
-// Bytes. Up to here a sum is mostly latency, and the algorithm with the fewest steps is taken.
+// Bytes. Up to this size latency dominates, and the algorithm with the fewest steps is used.
 constexpr std::uint64_t kShort = 32 << 10, kShortOfMany = 16 << 10;
 
 CommError bad_piece(const std::string& piece, const std::string& reason) {
@@ -66,7 +66,7 @@ AlgorithmTable AlgorithmTable::by_default(int world, std::size_t nodes) {
 AlgorithmTable AlgorithmTable::parse(const std::string& text, const AlgorithmTable& otherwise) {
   AlgorithmTable table = otherwise;
   std::vector<std::string> pieces = split(text, ';');
-  std::reverse(pieces.begin(), pieces.end());  // of overlapping ranges the first counts
+  std::reverse(pieces.begin(), pieces.end());  // the first of overlapping ranges counts
   for (const std::string& untrimmed : pieces) {
     const std::string piece(trim(untrimmed));
     if (piece.empty()) continue;

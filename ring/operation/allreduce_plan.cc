@@ -1,6 +1,6 @@
-// in and out may be the same memory. A result cannot arrive before its operand has left: the rank
-// that makes it needs all operands first. Ways in which every rank makes the whole sum are the
-// exception, and work on a copy (own_input).
+// in and out may be the same memory. A result cannot arrive before its operand was sent: the rank
+// that makes it needs all operands first. The exception are algorithms in which every rank makes
+// the whole sum; they work on a copy (own_input).
 #include "ring/operation/allreduce_plan.h"
 
 #include <cstring>
@@ -28,8 +28,8 @@ void AllreducePlan::plan() {
   }
 }
 
-// What may be read until the end although out is written: a copy when both are the same memory. The
-// ways that need it are for short sums, unless a user's table says otherwise.
+// The input, readable until the end although out is written: a copy if both are the same memory.
+// Only algorithms for short sums need it, unless the user's table says otherwise.
 const std::byte* AllreducePlan::own_input() {
   if (request().in != request().out || bytes() == 0) return request().in;
   std::byte* copy = scratch_.take(bytes());
@@ -37,14 +37,15 @@ const std::byte* AllreducePlan::own_input() {
   return copy;
 }
 
-// The own operand, rounded as those of others are: then a sum does not show who made it.
+// This rank's operand, rounded like the others': then a sum does not depend on the rank that makes
+// it.
 const std::byte* AllreducePlan::as_it_would_travel(const Span& span) {
   if (operation_.choice().wire == Wire::kExact || span.bytes == 0) return request().in;
   std::byte* copy = scratch_.take(span.bytes);
   std::memcpy(copy, request().in + span.at, span.bytes);
   round_to_wire(operation_.choice().wire, reinterpret_cast<float*>(copy),
                 span.bytes / sizeof(float));
-  // The caller adds span.at to it, as it does to the whole buffer.
+  // The caller adds span.at to it, as to the whole buffer.
   return copy - span.at;
 }
 
@@ -53,23 +54,23 @@ void AllreducePlan::sum_over_everybody() {
   const Group group = is_in_order ? everybody(map_) : by_node(map_);
   auto shares = divide_evenly(0, bytes(), operation_.element(), group.size());
   GroupPlan::Buffers buffers{request().in, request().out, operation_.choice().wire, true};
-  // The rank that makes a sum rounds its own operand, too. Otherwise results would depend on which
+  // The rank that makes a sum rounds its own operand too. Otherwise results would depend on which
   // rank makes them.
   if (is_in_order) buffers.own = as_it_would_travel(shares[groups_.place_in(group)][0]);
   groups_.sum_by(operation_.choice().algorithm, group, buffers, shares);
 }
 
-// Three stages that run at the same time, each as far as the one before has come: the ranks of a
-// node sum up among themselves, each for its slice; those of the same slice sum up across nodes, so
+// Three stages run at the same time, each as far as the one before has progressed: the ranks of a
+// node sum among themselves, one slice each; the ranks with the same slice sum across nodes, so
 // that every byte crosses a node's wire as often as if the node had one rank; the ranks of a node
-// exchange the results. Each slice begins with what goes to the next node, so that the wire never
-// waits for the node to be done.
+// exchange the results. Each slice begins with the data for the next node, so that the wire never
+// waits for the whole node.
 void AllreducePlan::sum_over_nodes() {
   const Group& locals = map_.locals();
   const std::size_t nodes = map_.nodes.size(), node = static_cast<std::size_t>(map_.node());
   const std::size_t rails = map_.rails(), rail = groups_.place_in(locals);
   const auto slices = divide_evenly(0, bytes(), operation_.element(), rails);
-  std::vector<std::vector<Share>> pieces;  // of each slice, one for each node
+  std::vector<std::vector<Share>> pieces;  // for each slice, one per node
   std::vector<Share> rotated(rails);
   for (std::size_t k = 0; k < rails; ++k) {
     const Span& slice = slices[k][0];
@@ -104,7 +105,7 @@ void AllreducePlan::sum_over_nodes() {
   groups_.spread(locals, {in, request().out, Wire::kExact, true}, finished);
 }
 
-// Everybody sends everything to everybody.
+// Every rank sends all its data to every other rank.
 void AllreducePlan::sum_at_once() {
   const Group group = everybody(map_);
   const std::byte* input = own_input();
@@ -112,7 +113,7 @@ void AllreducePlan::sum_at_once() {
     if (peer != map_.rank) flows_.send(peer, input, bytes(), operation_.choice().wire, {});
   }
   const GroupPlan::Buffers buffers{input, request().out, operation_.choice().wire, true};
-  // Two operands need no window: the one that arrives is added to the own one at once.
+  // Two operands need no window: the arriving one is added to the own one at once.
   if (group.size() > 2) {
     Share all{{0, bytes()}};
     return groups_.collect(group, buffers, all);
@@ -127,8 +128,8 @@ void AllreducePlan::sum_at_once() {
   flows_.receive(1 - map_.rank, piece);
 }
 
-// Two ranks of one node: each sends half of its values, sums up the other half, and writes the
-// results over the values that it was sent. So each byte moves to and fro once, with one wait.
+// Two ranks of one node: each sends half of its values, sums the other half, and writes the results
+// over the values that it received. So each byte moves there and back once, with one wait.
 void AllreducePlan::sum_with_answers(int peer) {
   const auto shares = divide_evenly(0, bytes(), operation_.element(), 2);
   const auto me = static_cast<std::size_t>(map_.rank < peer ? 0 : 1);
@@ -146,9 +147,9 @@ void AllreducePlan::sum_with_answers(int peer) {
   flows_.receive(peer, piece);
 }
 
-// In round k partners whose places differ in bit k exchange their sums. If the world is not a power
-// of two the first ranks come in pairs. The even rank of a pair only hands its values in and gets
-// the result back.
+// In round k partners whose indices differ in bit k exchange their sums. If the world is not a
+// power of two, the first ranks form pairs: the even rank only passes its values to the odd one and
+// gets the result back.
 void AllreducePlan::sum_by_doubling(const std::byte* in, std::byte* out, std::uint64_t bytes) {
   const int rank = map_.rank, world = map_.world;
   int power = 1;
@@ -165,8 +166,7 @@ void AllreducePlan::sum_by_doubling(const std::byte* in, std::byte* out, std::ui
     return;
   }
   const auto combine_with = [&](int peer, bool is_last) {
-    // Own memory for each round: a partner of the last round may still be reading the sum that it
-    // got.
+    // Separate memory for each round: the previous round's partner may still be reading its sum.
     std::byte* target = is_last ? out : scratch_.take(bytes);
     Incoming piece;
     piece.action = Action::kCombine;
@@ -179,7 +179,7 @@ void AllreducePlan::sum_by_doubling(const std::byte* in, std::byte* out, std::ui
     value = target;
   };
   if (rank < 2 * pairs) combine_with(rank - 1, false);
-  // From here on there are `power` ranks, and each has a place: the odd ones of the pairs, then the
+  // From here on there are `power` ranks, each with an index: the odd ones of the pairs, then the
   // rest.
   const int place = rank < 2 * pairs ? rank / 2 : rank - pairs;
   for (int bit = 1; bit < power; bit *= 2) {

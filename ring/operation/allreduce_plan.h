@@ -1,8 +1,8 @@
 #pragma once
-// AllreducePlan: the ways in which all ranks sum up values that all of them get. choose() has found
-// which; this lays it out. A temporary: used while an operation is laid out, it keeps nothing. Each
-// rank lays out its own part, and the parts have to fit: both ends of a flow list the same pieces
-// in the same order.
+// AllreducePlan: the algorithms by which all ranks sum values and all get the result. choose()
+// selects one; this makes its schedule. A temporary for that time; it keeps nothing. Each rank
+// plans its own part, and the parts must fit: both ends of a flow list the same pieces in the same
+// order.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ class AllreducePlan {
       : operation_(operation), map_(map), flows_(flows), groups_(groups), scratch_(scratch) {}
 
   void plan();
-  // Of any buffers; a barrier is one of a byte.
+  // For any buffers; a barrier sums one byte.
   void sum_by_doubling(const std::byte* in, std::byte* out, std::uint64_t bytes);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// Arena: memory of one operation at a time. Grows when an operation wants more than any before it;
-// never shrinks, and stays where it is, since plans keep pointers into it. So in the long run
-// operations allocate nothing. One thread.
+// Arena: memory of one operation at a time. Grows if an operation needs more than all before it;
+// never shrinks, and never moves, since plans keep pointers into it. So in the long run operations
+// allocate nothing. One thread.
 
 #include <cstddef>
 #include <vector>

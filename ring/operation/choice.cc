@@ -1,5 +1,5 @@
-// A table instead of nested conditions: a reader can see which way every operation takes, and
-// tests/ring/choice_test.cc can ask for each.
+// A table instead of nested conditions: it shows the choice for every operation, and
+// tests/ring/choice_test.cc can check each.
 #include "ring/operation/choice.h"
 
 #include <algorithm>
@@ -11,18 +11,18 @@ namespace {
 // Bytes.
 constexpr std::uint64_t kDeterministicShort = 32 << 10;
 
-// What rows may ask for of a communicator and a request.
+// Conditions that rows may require of a communicator and a request.
 enum Circumstance : int {
   kAny = 0,
   kBrief = 1,      // at most kSmallBytes
   kFew = 2,        // at most kMaxDirect ranks
   kSpread = 4,     // no two of them share a node
-  kShared = 8,     // some do
-  kTwoOfOne = 16,  // there are two, of one node, and values need not be rounded
-  kInRanks = 32,   // sums have to be made in order of rank
+  kShared = 8,     // some do share one
+  kTwoOfOne = 16,  // two ranks on one node, and values need no rounding
+  kInRanks = 32,   // sums must be made in order of rank
 };
 
-// The first row that holds counts.
+// The first row whose conditions hold counts.
 struct Row {
   Opcode opcode;
   Algorithm algorithm;
@@ -54,8 +54,8 @@ constexpr std::array kRows{
 };
 // clang-format on
 
-// Values are rounded for their way only where a sum of floats is made: other operations promise the
-// bits that were handed in.
+// Values are only rounded for the wire in sums of floats: other operations promise the original
+// bits.
 Wire wire_of(const Request& request, const Terms& terms) {
   const bool is_sum =
       request.opcode == Opcode::kAllreduce || request.opcode == Opcode::kReduceScatter;
@@ -67,7 +67,7 @@ Wire wire_of(const Request& request, const Terms& terms) {
 Algorithm algorithm_of(const Request& request, const Terms& terms, std::uint64_t bytes, Wire wire) {
   if (request.opcode != Opcode::kAllreduce || terms.world == 1) return Algorithm::kOnly;
   if (terms.is_deterministic) {
-    // In order of rank whatever the size is: both do that. The others add in an order that depends
+    // Both of these sum in order of rank whatever the size is. The others use an order that depends
     // on who has which share.
     const bool is_short = wire == Wire::kExact && bytes <= kDeterministicShort &&
                           static_cast<std::size_t>(terms.world) <= kMaxDirect;
@@ -78,9 +78,9 @@ Algorithm algorithm_of(const Request& request, const Terms& terms, std::uint64_t
 
 Lane lane_of(const Request& request, std::uint64_t bytes, int world) {
   if (request.opcode == Opcode::kPair) return Lane::kPair;
-  // Of alltoallv no rank knows all counts, so none may decide by its own.
+  // For alltoallv no rank knows all counts, so none may decide by its own.
   if (request.receive_counts != nullptr) return Lane::kBulk;
-  // Counted over all ranks, because all blocks move at the same time.
+  // Counts all ranks, because all blocks move at the same time.
   const bool is_per_rank =
       request.opcode == Opcode::kReduceScatter || request.opcode == Opcode::kGather ||
       request.opcode == Opcode::kScatter || request.opcode == Opcode::kAlltoall;
@@ -112,7 +112,7 @@ Choice choose(const Request& request, const Terms& terms) {
   choice.algorithm = algorithm_of(request, terms, bytes, choice.wire);
   const bool is_whole =
       choice.algorithm == Algorithm::kOneShot || choice.algorithm == Algorithm::kDoubling;
-  if (is_whole) choice.wire = Wire::kExact;  // all ranks make the sum: of the same values
+  if (is_whole) choice.wire = Wire::kExact;  // all ranks make the sum, from the same values
   choice.lane = lane_of(request, bytes, terms.world);
   choice.way = way_of(request.opcode, choice, terms, bytes);
   return choice;

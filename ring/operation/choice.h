@@ -1,7 +1,7 @@
 #pragma once
-// choose(): how an operation is carried out: the one place where algorithm, lane and wire are
-// chosen. Pure. All ranks have to choose alike, so nothing that one rank alone knows may count: no
-// address, no load, no time.
+// choose(): selects algorithm, lane and wire of an operation, only here. Pure. All ranks must
+// choose alike, so it may not depend on anything that only one rank knows: no address, no load, no
+// time.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,25 +13,25 @@
 
 namespace dtl::ring {
 
-// What all operations of a communicator have in common.
+// Common to all operations of a communicator.
 struct Terms {
   int world = 1;
   std::size_t nodes = 1;
-  int wire = DT_WIRE_EXACT;  // what DT_WIRE_DEFAULT stands for
+  int wire = DT_WIRE_EXACT;  // the meaning of DT_WIRE_DEFAULT
   bool is_deterministic = false;
   AlgorithmTable table = {};  // of allreduce, by size
 };
 
-// What the Scheduler lays out.
+// The algorithms of the Scheduler.
 enum class Way : std::uint8_t {
-  kDirect,     // everybody sends everybody its share at once
-  kInOrder,    // the same in order of rank, whoever shares a node
+  kDirect,     // every rank sends every other its share at once
+  kInOrder,    // the same in order of rank, ignoring nodes
   kOverNodes,  // within the nodes and across them at the same time
   kAround,     // around a ring
-  kAtOnce,     // everybody sends everything to everybody
+  kAtOnce,     // every rank sends everything to every other
   kDoubling,   // partners exchange, of twice as many ranks each time
-  kAnswers,    // two ranks of a node: each writes results over what it was sent
-  kTree,       // from rank to rank along a binomial tree
+  kAnswers,    // two ranks of a node: each overwrites received values with results
+  kTree,       // along a binomial tree
   kChain,      // from each rank to the next
 };
 
@@ -44,9 +44,9 @@ struct Choice {
 
 Choice choose(const Request& request, const Terms& terms);
 
-// The most ranks that all send to all. Beyond it, more steps with fewer messages are the guess.
+// The most ranks for which all send to all. Beyond it, the guess is more steps with fewer messages.
 constexpr std::size_t kMaxDirect = 16;
-// Operations up to this size take the lane that long ones do not block.
+// Operations up to this size use the lane that long ones do not block.
 constexpr std::uint64_t kSmallBytes = 64 << 10;
 
 }  // namespace dtl::ring

@@ -1,5 +1,5 @@
-// A piece without bytes is not added, since no frame could complete it. The flow itself is, so that
-// the ranks still compare their headers.
+// A piece without bytes is not added, since no frame could complete it. The flow itself is added,
+// so that the ranks still compare their headers.
 #include "ring/operation/flow_plan.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace dtl::ring {
 
 FlowPlan::FlowPlan(const Operation& operation, int world, Schedule& schedule)
     : operation_(operation), schedule_(schedule) {
-  // kMost is kMostFrameBytes. kBudget bounds two frames for each rank.
+  // kMost is kMostFrameBytes. kBudget limits two frames for each rank.
   constexpr std::uint64_t kMost = 128 << 10, kLeast = 16 << 10, kBudget = 8 << 20;
   const auto ranks = static_cast<std::uint64_t>(world);
   schedule_.frame_bytes = kMost;
@@ -60,7 +60,7 @@ void FlowPlan::set_headers() {
       flow.in_bytes += operation_.travelling(piece.wire, piece.bytes);
     }
     if (request.opcode != Opcode::kAlltoall || request.receive_counts == nullptr) continue;
-    // Of alltoallv each pair of ranks agrees upon its own counts.
+    // For alltoallv each pair of ranks agrees on its own counts.
     const auto sum = [&](const auto& pieces) {
       std::uint64_t total = 0;
       for (const auto& piece : pieces) total += piece.bytes;

@@ -1,5 +1,5 @@
-// Every function here lays out one rank's part. Gates tie it together: a span's `ready` says from
-// when on it may be read, and each block sets it for the next.
+// Every function here plans one rank's part. Gates connect the parts: a span's `ready` says when it
+// may be read, and each building block sets it for the next.
 #include "ring/operation/group_plan.h"
 
 #include <algorithm>
@@ -42,14 +42,14 @@ std::size_t GroupPlan::place_in(const Group& group) const {
 void GroupPlan::reduce(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
   const std::size_t me = place_in(group), n = group.size();
   for (std::size_t step = 1; step < n; ++step) {
-    const std::size_t to = (me + step) % n;  // staggered, so that not all begin with the same one
+    const std::size_t to = (me + step) % n;  // staggered, so that not all begin with the same rank
     if (to >= shares.size()) continue;
     for (const Span& span : shares[to]) {
       flows_.send(group[to], buffers.in + span.at, span.bytes, buffers.wire, span.ready);
     }
   }
   if (me >= shares.size()) return;
-  // Two operands need no window: the one that arrives is added to the own one at once.
+  // Two operands need no window: the arriving one is added to the own one at once.
   if (n > 2) return collect(group, buffers, shares[me]);
   for (Span& span : shares[me]) {
     Incoming piece;
@@ -74,8 +74,7 @@ void GroupPlan::collect(const Group& group, const Buffers& buffers, Share& own) 
     if (span.bytes > 0) {
       sum.parts.push_back({sum.bytes, span.bytes, buffers.out + span.at, buffers.own + span.at});
     }
-    // The sum goes through the spans in order, so each is ready as far as the sum has come beyond
-    // it.
+    // The sum processes the spans in order, so each is ready once the sum has progressed beyond it.
     span.ready = {Gate::Kind::kSum, index, sum.bytes};
     sum.bytes += span.bytes;
   }
@@ -93,8 +92,8 @@ void GroupPlan::collect(const Group& group, const Buffers& buffers, Share& own) 
   flows_.add(std::move(sum));
 }
 
-// Pieces for each part, or none, of which the header still comes. The empty one notes that the flow
-// receives.
+// Adds pieces for each part. Without parts the header still comes; the empty piece marks that the
+// flow receives.
 void GroupPlan::receive_operand(int peer, const Sum& sum, std::size_t index, std::size_t source) {
   flows_.receive(peer, {});
   for (const Sum::Part& part : sum.parts) {
@@ -109,8 +108,8 @@ void GroupPlan::receive_operand(int peer, const Sum& sum, std::size_t index, std
   }
 }
 
-// A window that holds all of it, or goes round in whole frames: a frame must lie in it without a
-// break. With many sources each gets less, down to two frames.
+// A window that holds the whole operand, or wraps around in whole frames: a frame must be
+// contiguous in it. With many sources each gets less, down to two frames.
 void GroupPlan::set_window(Sum& sum, std::size_t sources) const {
   constexpr std::uint64_t kMost = 1 << 20, kBudget = 8 << 20;
   const std::uint64_t frame = flows_.frame_bytes();
@@ -147,9 +146,9 @@ void GroupPlan::spread(const Group& group, const Buffers& buffers, std::vector<S
   }
 }
 
-// Piece k that a member receives is share me-1-k: the first n-1 are sums on their way, the others
-// results. What it sends is its own share, and then what it has received. So each link carries
-// 2(n-1)/n of the data, whatever n is, and only neighbours talk.
+// Piece k that a member receives is share me-1-k: the first n-1 are partial sums, the others
+// results. It sends its own share, and then forwards what it has received. So each link carries
+// 2(n-1)/n of the data for any n, and only neighbours communicate.
 void GroupPlan::sum_around(const Group& group, const Buffers& buffers, std::vector<Share>& shares) {
   const std::size_t me = place_in(group), n = group.size();
   const int next = group[(me + 1) % n], previous = group[(me + n - 1) % n];
@@ -183,7 +182,7 @@ void GroupPlan::sum_by(Algorithm algorithm, const Group& group, const Buffers& b
   }
 }
 
-// What a member receives from the previous one it passes on, but for the last.
+// Each member forwards what it receives from the previous one, except the last piece.
 void GroupPlan::gather_around(const Group& group, std::byte* out,
                               const std::vector<Share>& shares) {
   const std::size_t me = place_in(group), n = group.size();

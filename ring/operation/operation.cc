@@ -1,4 +1,4 @@
-// Objects live in slots that are reused, so prepare() sets every field, and the vectors keep their
+// Objects are in slots that are reused, so prepare() sets every field, and the vectors keep their
 // memory.
 #include "ring/operation/operation.h"
 
@@ -23,7 +23,7 @@ void Operation::prepare(const Request& request, const Choice& choice, int world,
   header_.op = static_cast<std::uint8_t>(request.op);
   header_.wire = static_cast<std::uint8_t>(choice.wire);
   header_.algorithm = choice.algorithm;
-  // In a pair root is the other rank, which differs on both ends, and headers are compared.
+  // In a pair root is the other rank, which differs at both ends; but headers are compared.
   header_.root = request.opcode == Opcode::kPair ? 0 : request.root;
   header_.sequence = sequence;
   header_.count = agreed_count(request, world);
@@ -39,8 +39,8 @@ void Operation::prepare(const Request& request, const Choice& choice, int world,
       receive_counts_.assign(request.receive_counts, request.receive_counts + ranks);
     }
   }
-  // All ranks know all counts, so a hash shows whether they know the same. Of alltoall each pair
-  // compares its own.
+  // All ranks know all counts, so comparing a hash suffices. For alltoall each pair compares its
+  // own.
   if (request.opcode == Opcode::kAllgather) {
     header_.counts_hash = hash_counts(counts_.data(), world);
   }
@@ -52,7 +52,7 @@ void Operation::finish_alone() const {
   const bool is_sum = request_.opcode == Opcode::kAllreduce ||
                       request_.opcode == Opcode::kReduceScatter ||
                       request_.opcode == Opcode::kReduce;
-  // A sum of one operand is a copy, except that truths become 0 or 1.
+  // A sum of one operand is a copy, except that booleans become 0 or 1.
   if (is_sum) {
     const Operand own{request_.in};
     combine(request_.dtype, request_.op, request_.out, &own, 1, request_.count);

@@ -1,7 +1,7 @@
 #pragma once
-// Operation: a request that the ranks carry out together: how, and what they compare. Made by a
-// caller's thread; nobody changes it while it is in flight, so that the engine reads it without a
-// lock. Lists of counts are copied, buffers are not.
+// Operation: a request that the ranks execute together: the way, and the header that they compare.
+// Made by a caller's thread; immutable while in flight, so that the engine reads it without a lock.
+// Lists of counts are copied, buffers are not.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace dtl::ring {
 
 class Operation {
  public:
-  // Takes over the request. sequence: of the communicator, or of the pair.
+  // Stores the request. sequence: of the communicator, or of the pair.
   void prepare(const Request& request, const Choice& choice, int world, std::uint64_t sequence);
-  // The whole operation in a world of one. Pairs have nobody there and do nothing.
+  // Performs the whole operation in a world of one. Pairs have no peer there and do nothing.
   void finish_alone() const;
 
   const Request& request() const { return request_; }
@@ -27,13 +27,13 @@ class Operation {
   Lane lane() const { return choice_.lane; }
   std::size_t element() const { return element_; }
   std::uint64_t bytes() const { return request_.count * element_; }
-  // Of each rank, where ranks may differ; else empty.
+  // For each rank, if ranks may differ; else empty.
   const std::vector<std::uint64_t>& counts() const { return counts_; }
   const std::vector<std::uint64_t>& receive_counts() const { return receive_counts_; }
   const OperationHeader& header() const { return header_; }
   std::string description() const { return describe(header_); }
   std::uint64_t sequence() const { return header_.sequence; }
-  // How long so many bytes in memory are on the wire, and the other way round.
+  // Converts bytes in memory to wire bytes, and back.
   std::uint64_t travelling(Wire wire, std::uint64_t bytes) const {
     if (wire == Wire::kExact) return bytes;
     return bytes / element_ * wire_bytes(request_.dtype, wire);

@@ -1,6 +1,6 @@
 #pragma once
-// Request: what a caller asks for, as it names it. Plain data; buffers and lists of counts are the
-// caller's. c_abi.h has checked the arguments.
+// Request: a caller's arguments. Plain data; buffers and lists of counts belong to the caller.
+// c_abi.h has checked the arguments.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Request {
   int dtype = DT_U8;
   int op = DT_SUM;
   int wire = DT_WIRE_EXACT;                // a dt_wire
-  Algorithm algorithm = Algorithm::kOnly;  // of an allreduce; kOnly: whichever is quickest
+  Algorithm algorithm = Algorithm::kOnly;  // of an allreduce; kOnly: the quickest
   int root = 0;                            // kPair: the other rank
   bool is_receive = false;                 // kPair
   std::uint64_t count = 0;                 // as dtring.h counts for this call
@@ -24,11 +24,11 @@ struct Request {
   std::byte* out = nullptr;
   const std::uint64_t* counts = nullptr;          // v-forms; read while submitting
   const std::uint64_t* receive_counts = nullptr;  // alltoallv
-  bool is_own = false;                            // the library's, of which wait_any knows nothing
+  bool is_own = false;                            // the library's own, hidden from wait_any
 };
 
-// What the ranks compare: of allgather the count of all ranks together, since that of one rank need
-// not be that of another.
+// The count that ranks compare: for allgather the sum over all ranks, since their counts may
+// differ.
 inline std::uint64_t agreed_count(const Request& request, int world) {
   if (request.opcode != Opcode::kAllgather) return request.count;
   if (request.counts == nullptr) return request.count * static_cast<std::uint64_t>(world);

@@ -1,4 +1,4 @@
-// Flows are few, one for each peer at most, so they are searched and not indexed.
+// There are few flows, at most one per peer, so they are searched instead of indexed.
 #include "ring/operation/schedule.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::uint64_t Schedule::allowed(const Gate& gate, std::uint64_t bytes) const {
   return come <= gate.from ? 0 : std::min(bytes, come - gate.from);
 }
 
-// Sent as well as received: the caller gets its buffers back, and a peer may still read from them.
+// Sending counts too: the caller gets its buffers back, and a peer may still read from them.
 bool Schedule::is_done() const {
   for (const Flow& flow : flows) {
     if (!flow.is_sent() || !flow.is_received()) return false;

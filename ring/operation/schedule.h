@@ -1,7 +1,7 @@
 #pragma once
-// Schedule: which bytes of one operation go where, in which order, and how far they have come. The
-// Scheduler lays it out; whoever drives the engine changes it. Every question about the progress of
-// an operation is answered from here.
+// Schedule: which bytes of one operation go where, in which order, and their progress. The
+// Scheduler makes it; the driving thread updates it. It answers all questions about the progress of
+// an operation.
 
 #include <cstdint>
 #include <vector>
@@ -13,13 +13,13 @@ namespace dtl::ring {
 struct Schedule {
   std::vector<Flow> flows;
   std::vector<Sum> sums;
-  std::uint64_t frame_bytes = 0;  // frames do not span multiples of this within a piece
+  std::uint64_t frame_bytes = 0;  // frames never cross multiples of this within a piece
 
   Flow* find_flow(int peer);
-  // How much of `bytes` may be read now.
+  // How many of `bytes` may be read now.
   std::uint64_t allowed(const Gate& gate, std::uint64_t bytes) const;
   bool is_done() const;
-  // Peers that have not said that they take part, in order: those that a time-out should name.
+  // Peers that have not confirmed their participation, in order: a timeout names them.
   std::vector<int> unheard() const;
   void clear();
 };

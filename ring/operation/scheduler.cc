@@ -1,5 +1,5 @@
-// Each collective is a few lines over GroupPlan. What a rank has for itself is copied here, while
-// the operation is laid out, since no link would do it.
+// Each collective is a few lines using GroupPlan. This rank's data for itself is copied here, while
+// the schedule is made, since no link would do it.
 #include "ring/operation/scheduler.h"
 
 #include <algorithm>
@@ -60,14 +60,14 @@ void Scheduler::plan_reduce_scatter() {
   const Group group = everybody(map_);
   std::vector<Share> shares;
   for (std::size_t i = 0; i < group.size(); ++i) shares.push_back({{i * bytes(), bytes()}});
-  // Sums are written where out says, not where in has them: out is that of the own share.
+  // Sums are written to out, not where they are in `in`: out only holds the own share.
   const std::size_t me = groups_.place_in(group);
   std::byte* base = request_.out - me * bytes();
   groups_.reduce(group, {request_.in, base, operation_.choice().wire, true}, shares);
 }
 
-// Everybody sums up a share, and sends it to the root. So the sum is made by all ranks at once, and
-// the root receives twice the data at most, however many ranks there are.
+// Each rank sums a share, and sends it to the root. So all ranks add at once, and the root receives
+// at most twice the data, for any number of ranks.
 void Scheduler::plan_reduce() {
   const Group group = everybody(map_);
   const auto root = static_cast<std::size_t>(request_.root);
@@ -75,7 +75,7 @@ void Scheduler::plan_reduce() {
   auto shares = divide_evenly(0, bytes(), operation_.element(), group.size());
   std::byte* out = request_.out;
   if (me != root && shares[me][0].bytes > 0) {
-    // The caller's out is used on the root only. Moved back by what GroupPlan adds to it.
+    // Only the root uses the caller's out. Subtracts the offset that GroupPlan adds.
     out = scratch_.take(shares[me][0].bytes) - shares[me][0].at;
   }
   groups_.reduce(group, {request_.in, out, Wire::kExact, true}, shares);
@@ -113,8 +113,8 @@ void Scheduler::plan_allgather() {
 }
 
 // Along a binomial tree, or along a chain that visits each node once. The tree has fewer steps,
-// which counts for short data. In the chain each rank sends everything once only, and long data
-// fills it.
+// which matters for short data. In the chain each rank sends everything only once, and long data
+// keeps all its links busy.
 void Scheduler::plan_broadcast() {
   Group group = by_node(map_);
   std::rotate(group.begin(), std::find(group.begin(), group.end(), request_.root), group.end());
@@ -156,7 +156,7 @@ void Scheduler::plan_alltoall() {
   const std::uint64_t own = std::min(send_counts[me], receive_counts[me]) * element;
   if (own > 0) std::memcpy(request_.out + out_at[me], request_.in + in_at[me], own);
   for (std::size_t step = 1; step < world; ++step) {
-    // Staggered: in each step everybody sends to another rank, so that no rank is the first of all.
+    // Staggered: in each step every rank sends to another one, so that no rank is first for all.
     const std::size_t to = (me + step) % world, from = (me + world - step) % world;
     flows_.send(static_cast<int>(to), request_.in + in_at[to], send_counts[to] * element,
                 Wire::kExact, {});
@@ -171,7 +171,7 @@ void Scheduler::plan_rooted(bool is_gather) {
   const int root = request_.root;
   if (map_.rank != root) {
     if (is_gather) {
-      flows_.receive(root, {});  // its header, since of two roots neither would hear the other
+      flows_.receive(root, {});  // its header: otherwise two roots would not notice
       return flows_.send(root, request_.in, bytes(), Wire::kExact, {});
     }
     Incoming piece;
@@ -198,8 +198,8 @@ void Scheduler::plan_rooted(bool is_gather) {
   }
 }
 
-// Headers alone among few: a rank has come when its header has. Else a sum of one byte, in fewer
-// messages.
+// With few ranks only headers: a rank has arrived when its header has. Otherwise a sum of one byte,
+// with fewer messages.
 void Scheduler::plan_barrier() {
   const auto world = static_cast<std::size_t>(map_.world), me = static_cast<std::size_t>(map_.rank);
   if (operation_.choice().way == Way::kDoubling) {

@@ -1,7 +1,7 @@
 #pragma once
-// Scheduler: lays out how the bytes of one operation move: the flows and sums of its Schedule, the
-// way that choose() has found. Knows which building blocks each collective takes; moves nothing,
-// but for this rank's own share where it goes from one buffer to the other. A temporary.
+// Scheduler: plans how the bytes of one operation move: the flows and sums of its Schedule, with
+// the algorithm from choose(). Knows the building blocks of each collective. Moves nothing, except
+// this rank's own share between its buffers. A temporary.
 
 #include "ring/links/node_map.h"
 #include "ring/operation/arena.h"
@@ -14,7 +14,7 @@ namespace dtl::ring {
 
 class Scheduler {
  public:
-  // scratch: what the operation needs in between; for as long as it is in flight.
+  // scratch: temporary memory of the operation while it is in flight.
   Scheduler(const Operation& operation, const NodeMap& map, Arena& scratch, Schedule& schedule);
 
   void plan();

@@ -1,7 +1,6 @@
 #pragma once
-// Scratch: page-aligned memory that is touched as it is mapped, so that operations, which use it
-// again and again, pay for no page faults. Move only. Freed by its owner alone, and never while an
-// operation uses it.
+// Scratch: page-aligned memory, touched when it is mapped, so that operations, which reuse it, have
+// no page faults. Move only. Only its owner frees it, and never while an operation uses it.
 
 #include <cstddef>
 

@@ -1,5 +1,5 @@
-// Filling and checking are outside the clock. Poison goes to where results belong and behind the
-// buffers, so that a result which was not written, or too much that was, is found.
+// Filling and checking are not timed. Results' places and the bytes after the buffers are filled
+// with poison, to detect results not written, or written beyond the end.
 #include "ring/perf/perf_bench.h"
 
 #include <fmt/format.h>
@@ -20,11 +20,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::byte kPoison{0xa5};       // where nothing has been written
-constexpr std::size_t kGuardBytes = 64;  // behind each buffer
+constexpr std::byte kPoison{0xa5};       // marks unwritten bytes
+constexpr std::size_t kGuardBytes = 64;  // after each buffer
 constexpr std::size_t kPageBytes = 4096;
 
-// Not the mean: one late scheduling would count for all iterations.
+// Not the mean: one scheduling delay would affect all iterations.
 double median(std::vector<double> times) {
   const std::size_t half = times.size() / 2;
   std::sort(times.begin(), times.end());
@@ -38,8 +38,8 @@ std::string hex(const std::byte* data, std::size_t bytes) {
   return text;
 }
 
-// Values cost more to make than to use, so they are kept while the data type and the reduction stay
-// the same.
+// Values cost more to make than to use, so they are kept while data type and reduction stay the
+// same.
 bool same_values(const Job& a, const Job& b) {
   const bool a_reduces = facts_of(a.collective).reduces, b_reduces = facts_of(b.collective).reduces;
   if (a.dtype != b.dtype || a_reduces != b_reduces) return false;
@@ -58,9 +58,9 @@ void PerfMemory::Free::operator()(std::byte* memory) const {
 
 std::byte* PerfBench::memory(PerfMemory& memory, std::size_t bytes) {
   if (memory.bytes >= bytes) return memory.data.get();
-  // For the largest size at once, so that growing does not fall between measurements.
+  // For the largest size at once, so that no measurement includes growing.
   const std::size_t most = std::max(bytes, options_.max_bytes + kGuardBytes);
-  // Before the next one is taken: two of the largest size may not fit.
+  // Before allocating the next one: two of the largest size may not fit.
   memory.data.reset();
   memory.bytes = (most + kPageBytes - 1) / kPageBytes * kPageBytes;
   void* data = options_.alloc ? dt_alloc(comm_.get(), memory.bytes)
@@ -71,7 +71,7 @@ std::byte* PerfBench::memory(PerfMemory& memory, std::size_t bytes) {
   }
   memory.data = {static_cast<std::byte*>(data),
                  PerfMemory::Free{options_.alloc ? comm_.get() : nullptr}};
-  std::memset(data, 0, memory.bytes);  // its pages exist before the clock starts
+  std::memset(data, 0, memory.bytes);  // creates its pages before timing starts
   return memory.data.get();
 }
 
@@ -119,7 +119,7 @@ double PerfBench::time_once(const Job& job, const Buffers& buffers) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
-// Only the first wrong element is described: the others usually have the same cause.
+// Describes only the first wrong element: the others usually have the same cause.
 void PerfBench::complain(const Job& job, const std::string& what) {
   if (own_wrong_ > 0) return;
   log_error(fmt::format("rank {}: {} of {} {}: {}", comm_.rank(), facts_of(job.collective).name,
@@ -145,7 +145,7 @@ std::uint64_t PerfBench::check_piece(const Job& job, const Piece& piece, const s
   return wrong;
 }
 
-// Results, the input where it must not change, and what lies behind the buffer.
+// Checks results, the input if it must not change, and the bytes after the buffer.
 std::uint64_t PerfBench::check(const Job& job, const Buffers& buffers, bool is_in_place) {
   std::uint64_t wrong = 0;
   const auto pieces = expected(job, comm_.rank(), comm_.world());
@@ -167,11 +167,11 @@ std::uint64_t PerfBench::check(const Job& job, const Buffers& buffers, bool is_i
   return wrong;
 }
 
-// No rank may leave before all have come. In each round one rank comes late: a second communicator
-// holds it back until the others have looked whether they were let out.
+// No rank may leave before all have arrived. In each round one rank is late: a second communicator
+// holds it back until the others have checked whether they were released.
 std::uint64_t PerfBench::check_barrier(const Job& job) {
   constexpr int kMostRounds = 8;
-  constexpr auto kPatience = std::chrono::milliseconds(2);  // for a wrong one to let us out
+  constexpr auto kPatience = std::chrono::milliseconds(2);  // for a faulty barrier to release us
   if (comm_.world() == 1) return 0;
   PerfComm side = comm_.split();
   const int rounds = std::min(comm_.world(), kMostRounds);
@@ -208,20 +208,20 @@ PerfResult PerfBench::run(const Job& job, bool is_in_place) {
     buffers = {memory(first_, in), memory(second_, out)};
   }
   make_values(job);
-  // A barrier has no values to check; whether it holds is tried once.
+  // A barrier has no values to check; whether it holds is tested once.
   const bool has_data = job.collective != Collective::kBarrier;
   std::vector<double> times;
   std::uint64_t wrong = options_.check && !has_data ? check_barrier(job) : 0;
   for (int i = -options_.warmups; i < options_.iterations; ++i) {
     const bool is_first = i == -options_.warmups;
     ++turn_;
-    // Unchecked, the values do not matter, but memory must have been written.
+    // Without checking the values do not matter, but memory must have been written.
     if (has_data && (options_.check || is_first)) fill(job, buffers, is_in_place);
     const double time = time_once(job, buffers);
     if (options_.check && has_data) wrong += check(job, buffers, is_in_place);
     if (i >= 0) times.push_back(time);
   }
-  // By Average. -1: times are not combined, and rank 0 reports its own.
+  // By Average. -1: times are not combined; rank 0 reports its own.
   constexpr int kOpOf[] = {-1, DT_AVG, DT_MIN, DT_MAX};
   const int op = kOpOf[static_cast<int>(options_.average)];
   if (op >= 0) comm_.combine(times, op);

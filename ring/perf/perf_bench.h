@@ -1,7 +1,7 @@
 #pragma once
-// PerfBench: runs one collective of one size many times, with new values each time, and counts the
-// elements that come out wrong: a quick library that is wrong now and then should not look good.
-// Collective: every rank calls the same. One thread.
+// PerfBench: runs one collective of one size many times, with new values each time, and counts
+// wrong elements: a fast library that is sometimes wrong should not look good. Collective: every
+// rank calls the same. One thread.
 
 #include <cstdint>
 #include <memory>
@@ -17,13 +17,13 @@ namespace dtl::ring {
 
 struct PerfResult {
   double time_us = 0, least_us = 0, most_us = 0;  // over the iterations; time: their median
-  std::uint64_t wrong = 0;                        // elements, of all iterations and ranks
+  std::uint64_t wrong = 0;                        // elements, over all iterations and ranks
 };
 
-// A buffer that only grows, so that sizes of one table use the same memory.
+// A buffer that only grows, so that all sizes of a table use the same memory.
 struct PerfMemory {
   struct Free {
-    dt_comm* comm;  // whose memory it is, or nullptr
+    dt_comm* comm;  // the owner of the memory, or nullptr
     void operator()(std::byte* memory) const;
   };
   std::unique_ptr<std::byte, Free> data{nullptr, Free{nullptr}};
@@ -35,13 +35,13 @@ class PerfBench {
   PerfBench(PerfComm& comm, const PerfOptions& options) : comm_(comm), options_(options) {}
 
   PerfResult run(const Job& job, bool is_in_place);
-  // Wrong elements that this rank itself has seen, even where the library cannot add them up.
+  // Wrong elements that this rank has seen, even if the library cannot add them up.
   std::uint64_t own_wrong() const { return own_wrong_; }
 
  private:
   struct Values {
     std::vector<Sequence> sources;  // by rank
-    // Only of collectives that reduce.
+    // Only for collectives that reduce.
     std::optional<Sequence> reduced;
   };
 
@@ -61,7 +61,7 @@ class PerfBench {
   PerfMemory first_, second_;
   Job values_job_;
   Values values_;
-  // Of this program's run: the number of the operation, equal on all ranks, which values depend on.
+  // The number of the operation in this run, equal on all ranks; values depend on it.
   std::uint64_t turn_ = 0;
   std::uint64_t own_wrong_ = 0;
 };

@@ -1,5 +1,5 @@
-// Switches name every collective where they can, so that a new one does not compile before it is
-// thought of here.
+// Switches name every collective if possible, so that a new one does not compile until it is
+// handled here.
 #include "ring/perf/perf_collective.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kTag = 0x70657266;  // "perf", in errors
 
-// The larger buffer has a block for each rank.
+// Whether the larger buffer has a block for each rank.
 bool is_blocked(Collective collective) {
   switch (collective) {
     case Collective::kReduceScatter:
@@ -107,9 +107,9 @@ std::uint64_t out_count(const Job& job, int world) {
   }
 }
 
-// The formulas of nccl-tests: with n ranks, a part 1/n of the data is where it belongs already.
+// The formulas of nccl-tests: with n ranks, 1/n of the data is already in place.
 double bus_factor(Collective collective, int world) {
-  if (world == 1) return 0;  // nothing has to move
+  if (world == 1) return 0;  // nothing moves
   const double n = world;
   switch (collective) {
     case Collective::kAllreduce:
@@ -159,8 +159,8 @@ std::vector<Piece> expected(const Job& job, int rank, int world) {
   return nothing;
 }
 
-// Whether this rank sets the input before. Out of place, the operation must leave such an input
-// alone.
+// Whether this rank sets the input before. Out of place, the operation must not change such an
+// input.
 bool reads_input(const Job& job, int rank) {
   if (job.collective == Collective::kBarrier) return false;
   const bool root_only =
@@ -172,8 +172,8 @@ Buffers in_place(const Job& job, std::byte* buffer, int rank, int world) {
   const std::size_t block = job.count * type_of(job.dtype).bytes;
   std::byte* own = buffer + static_cast<std::size_t>(rank) * block;
   const bool is_root = rank == job.root;
-  // In place, the own block is a part of the larger buffer, as dtring.h allows. A rank whose larger
-  // buffer is not used may have its block anywhere.
+  // In place, the own block is part of the larger buffer, as dtring.h allows. If a rank does not
+  // use its larger buffer, its block may be anywhere.
   if (out_count(job, world) > in_count(job, world)) {
     const bool gathers = is_root || job.collective == Collective::kAllgather;
     return {gathers ? own : buffer, buffer};
@@ -185,7 +185,7 @@ Buffers in_place(const Job& job, std::byte* buffer, int rank, int world) {
   return {buffer, buffer};
 }
 
-// Only enqueues: the caller stops the clock when all ids were waited for.
+// Only enqueues: the caller stops the clock after waiting for all ids.
 int start(dt_comm* comm, const Job& job, const Buffers& buffers, std::vector<dt_work>& works) {
   const void* in = buffers.in;
   void* out = buffers.out;

@@ -1,7 +1,7 @@
 #pragma once
-// The collectives of dtring.h as dtring-perf sees them: what they are called with for a given size,
-// what every rank must find afterwards, and how their bandwidth is counted. Bandwidth is counted as
-// nccl-tests does, so that numbers can be compared. Pure, but for start().
+// The collectives of dtring.h for dtring-perf: their arguments for a given size, the expected
+// results of every rank, and their bandwidth. Bandwidth is computed as in nccl-tests, so that
+// numbers are comparable. Pure, except start().
 
 #include <cstddef>
 #include <cstdint>
@@ -42,21 +42,21 @@ const CollectiveFacts& facts_of(Collective collective);
 struct Job {
   Collective collective = Collective::kAllreduce;
   int dtype = DT_F32, op = DT_SUM, wire = DT_WIRE_DEFAULT, root = 0;
-  std::uint64_t count = 0;  // as the call takes it: of each rank, where it says count_per_rank
+  std::uint64_t count = 0;  // as the call takes it: per rank, for count_per_rank
 };
 
-// The `count` that comes nearest to `bytes` without exceeding it; at least 1.
+// The largest `count` whose size does not exceed `bytes`; at least 1.
 std::uint64_t count_for(Collective collective, std::uint64_t bytes, std::size_t element_bytes,
                         int world);
-// Elements of each buffer; the larger of both is the size that bandwidth is counted with.
+// Elements of each buffer; the larger of both is the size for bandwidth.
 std::uint64_t in_count(const Job& job, int world);
 std::uint64_t out_count(const Job& job, int world);
 
-// busbw = algbw * this: the part of the size that some rank cannot avoid to send, or to receive.
+// busbw = algbw * this: the part of the size that some rank must send or receive.
 double bus_factor(Collective collective, int world);
 
-// `count` elements of `out` from `at` on are those from `first` on of the row of rank `source`, or
-// of the reduced row.
+// `count` elements of `out` from `at` equal those from `first` in the row of rank `source`, or in
+// the reduced row.
 struct Piece {
   static constexpr int kReduced = -1;
   int source;
@@ -69,10 +69,10 @@ struct Buffers {
   std::byte* in;
   std::byte* out;
 };
-// In place: where in a buffer of max(in_count, out_count) elements the two lie.
+// In place: the positions of both in a buffer of max(in_count, out_count) elements.
 Buffers in_place(const Job& job, std::byte* buffer, int rank, int world);
 
-// Enqueues it; appends the ids. A dt_status.
+// Enqueues it; appends the ids. Returns a dt_status.
 int start(dt_comm* comm, const Job& job, const Buffers& buffers, std::vector<dt_work>& works);
 
 }  // namespace dtl::ring

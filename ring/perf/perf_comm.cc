@@ -12,7 +12,7 @@
 namespace dtl::ring {
 namespace {
 
-// So that a script can tell a lost host from a wrong option.
+// Lets scripts distinguish a lost host from a wrong option.
 Exit exit_for(int status) {
   switch (status) {
     case DT_E_INVAL:
@@ -95,7 +95,7 @@ std::uint64_t PerfComm::sum(std::uint64_t value) {
 
 std::vector<std::string> PerfComm::gather(std::string own) {
   constexpr std::size_t kBytes = 64;
-  // Fixed and terminated: an allgather takes as many bytes of each rank.
+  // Fixed size with terminator: an allgather takes the same number of bytes from each rank.
   own.resize(kBytes - 1);
   own.push_back('\0');
   std::vector<char> all(kBytes * static_cast<std::size_t>(world_));
@@ -107,7 +107,7 @@ std::vector<std::string> PerfComm::gather(std::string own) {
   return texts;
 }
 
-// One color for all, in the order they have.
+// One color for all ranks, in their current order.
 PerfComm PerfComm::split() {
   dt_comm* part = nullptr;
   const int status = dt_comm_split(get(), 0, rank_, &part);
@@ -119,7 +119,7 @@ std::string PerfComm::stats() {
   std::string text(64 << 10, '\0');
   int length = dt_stats_json(get(), text.data(), static_cast<std::uint32_t>(text.size()));
   if (length >= static_cast<int>(text.size())) {
-    text.resize(static_cast<std::size_t>(length) + 4096);  // numbers in it may grow meanwhile
+    text.resize(static_cast<std::size_t>(length) + 4096);  // its numbers may grow meanwhile
     length = dt_stats_json(get(), text.data(), static_cast<std::uint32_t>(text.size()));
   }
   if (length < 0 || length >= static_cast<int>(text.size())) return {};

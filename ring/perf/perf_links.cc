@@ -1,7 +1,7 @@
-// The pairs of n ranks are tried in n-1 rounds (n when n is odd) as in a tournament: in each round
-// every rank has one partner, so that the pairs of a round do not share a host. The lower rank of a
-// pair leads; both form a communicator of two, whose broadcasts go one way. A pair that fails is
-// told and left out: the others are still worth knowing.
+// The pairs of n ranks are measured in n-1 rounds (n if n is odd) as in a tournament: in each round
+// every rank has one partner, so that no two pairs share a host. The lower rank of a pair leads;
+// both form a communicator of two, whose broadcasts go in one direction. A pair that fails is
+// reported and left out: the others are still useful.
 #include "ring/perf/perf_links.h"
 
 #include <fmt/format.h>
@@ -28,14 +28,14 @@ constexpr std::uint64_t kChunkBytes = 1 << 20;
 constexpr double kSecondsPerDirection = 0.1;
 constexpr std::int64_t kMostChunks = 2048;
 constexpr int kRoundTrips = 20;
-constexpr int kPatience_ms = 10000;  // of forming a pair, and of one operation
+constexpr int kPatience_ms = 10000;  // for forming a pair, and for one operation
 
 double seconds_since(LinkClock::time_point begin) {
   return std::chrono::duration<double>(LinkClock::now() - begin).count();
 }
 
 void send_chunks(PerfComm& pair, std::vector<std::uint8_t>& chunk, std::int64_t count, int root) {
-  constexpr std::size_t kAhead = 4;  // enough that the link never waits for us
+  constexpr std::size_t kAhead = 4;  // enough to keep the link busy
   std::deque<dt_work> works;
   for (std::int64_t i = 0; i < count; ++i) {
     dt_work work = 0;
@@ -60,7 +60,7 @@ double round_trip_us(PerfComm& pair) {
   return times[times.size() / 2];
 }
 
-// Seconds for so many chunks from rank `root` of a pair to the other.
+// Seconds for `count` chunks from rank `root` of a pair to the other.
 double time_chunks(PerfComm& pair, std::vector<std::uint8_t>& chunk, std::int64_t count, int root) {
   pair.barrier();
   const auto begin = LinkClock::now();
@@ -72,9 +72,9 @@ double time_chunks(PerfComm& pair, std::vector<std::uint8_t>& chunk, std::int64_
 // Gbit/s from rank `root` of a pair to the other.
 double one_direction(PerfComm& pair, int root) {
   std::vector<std::uint8_t> chunk(kChunkBytes, 0x5a);
-  // Two chunks first, to see how many fill the time.
+  // Two chunks first, to find out how many fill the time.
   std::vector<double> each = {std::max(time_chunks(pair, chunk, 2, root) / 2, 1e-6)};
-  pair.combine(each, DT_MAX);  // so that both send the same number of chunks
+  pair.combine(each, DT_MAX);  // both must send the same number of chunks
   const auto count = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(kSecondsPerDirection / each[0]), 1, kMostChunks);
   std::fill(chunk.begin(), chunk.end(), static_cast<std::uint8_t>(pair.rank()));
@@ -85,7 +85,7 @@ double one_direction(PerfComm& pair, int root) {
   return static_cast<double>(count) * static_cast<double>(kChunkBytes) * 8 / seconds / 1e9;
 }
 
-// The circle method: the last slot stays, the others turn.
+// The circle method: the last slot stays, the others rotate.
 int partner_of(int rank, int round, int slots) {
   const int turning = slots - 1;
   if (rank == slots - 1) {
@@ -115,12 +115,12 @@ class LinkMeter {
 
   void measure() {
     const int world = world_.world(), rank = world_.rank();
-    const int slots = world + world % 2;  // with an odd number one rank rests in each round
+    const int slots = world + world % 2;  // if the number is odd, one rank pauses in each round
     for (int round = 0; round < slots - 1; ++round) {
       const int partner = partner_of(rank, round, slots);
       std::vector<double> ports(size_, 0);
-      // Of every rank, since all take part in combine(). Between here and the pair's meeting
-      // another program may take the port; then the pair fails and says so.
+      // On every rank, since all take part in combine(). Another program may take the port before
+      // the pair connects; then the pair fails and reports that.
       ports[static_cast<std::size_t>(rank)] = free_port();
       world_.combine(ports, DT_MAX);
       if (partner >= world) continue;
@@ -133,7 +133,7 @@ class LinkMeter {
                               names_[static_cast<std::size_t>(partner)], error.what()));
       }
     }
-    world_.combine(rates_, DT_MAX);  // each rank knows what it received
+    world_.combine(rates_, DT_MAX);  // each rank knows its received rates
     world_.combine(trips_, DT_MAX);
   }
 
@@ -166,8 +166,8 @@ class LinkMeter {
     options.rank = static_cast<std::size_t>(world_.rank()) == leader ? 0 : 1;
     options.master_address = addresses_[leader].c_str();
     options.master_port = port;
-    // Another number in each round, so that a rank which is late for one is not taken for a member
-    // of the next.
+    // Another number in each round, so that a late rank is not mistaken for a member of the next
+    // round.
     options.job = options_.job + static_cast<std::uint64_t>(round + 1);
     options.connect_timeout_ms = kPatience_ms;
     options.operation_timeout_ms = kPatience_ms;
@@ -175,7 +175,7 @@ class LinkMeter {
     const double trip = round_trip_us(pair);
     for (int root = 0; root < 2; ++root) {
       const double rate = one_direction(pair, root);
-      // The receiver notes it: its clock ends when the bytes are there.
+      // The receiver records it: its clock stops when the bytes have arrived.
       if (root == options.rank) continue;
       const std::size_t link = partner * size_ + static_cast<std::size_t>(world_.rank());
       rates_[link] = rate;

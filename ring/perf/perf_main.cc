@@ -1,6 +1,6 @@
 // dtring-perf: times every collective of libdtring and checks every element of every result, with
-// the options and the columns of nccl-tests; or, with --links, every link. Started by dtlaunch, or
-// alone with one rank. Exit status 1: a result was wrong.
+// the options and columns of nccl-tests; or, with --links, measures every link. Started by
+// dtlaunch, or alone with one rank. Exit status 1: a result was wrong.
 
 #include <fmt/format.h>
 
@@ -38,8 +38,7 @@ class Perf {
     if (report_) report_->begin(comm_.stats());
     for (const Collective collective : options_.collectives) run_collective(facts_of(collective));
     if (report_) report_->end(comm_.stats());
-    // A library that cannot sum may also lose this sum, so what this rank has seen itself counts as
-    // well.
+    // A library that sums wrongly may also corrupt this sum, so count this rank's own result too.
     return comm_.sum(bench_.own_wrong()) == 0 && bench_.own_wrong() == 0;
   }
 
@@ -75,7 +74,7 @@ class Perf {
     std::uint64_t last = 0;
     for (const std::uint64_t bytes : sizes) {
       job.count = count_for(job.collective, bytes, element, comm_.world());
-      // Two sizes may have one count, and would measure the same twice.
+      // Two sizes may have the same count, and would be measured twice.
       if (job.count == last && bytes != 0) continue;
       last = job.count;
       PerfRow row;
@@ -93,7 +92,7 @@ class Perf {
   std::optional<PerfReport> report_;
 };
 
-// Under a launcher --help and --version come from each rank, and should be read once.
+// Under a launcher every rank gets --help and --version, but one should print.
 bool is_rank_0() {
   const char* rank = std::getenv("RANK");
   return rank == nullptr || std::string_view(rank) == "0";
@@ -120,7 +119,7 @@ int run(const PerfOptions& options) {
 int main(int argc, char** argv) {
   try {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    // What the scripts of the shells call at each TAB: no communicator, no other options.
+    // Shell scripts call this at each TAB: no communicator, no other options.
     if (!arguments.empty() && arguments[0] == kCompleteCommand) {
       std::fputs(
           completion_answer(perf_completion(), {arguments.begin() + 1, arguments.end()}).c_str(),

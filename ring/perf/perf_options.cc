@@ -1,5 +1,5 @@
-// Rows and the functions that read their values. What options mean together is checked in
-// parse_perf_options(), once all are read.
+// Rows and the functions that parse their values. parse_perf_options() checks combinations of
+// options once all are parsed.
 #include "ring/perf/perf_options.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ Error usage(const std::string& what, const std::string& why, const std::string& 
 using P = PerfOptions;
 
 Target<P> bytes(std::uint64_t P::*member) {
-  // 1 TiB: further digits are a mistake, and shifting could overflow.
+  // 1 TiB: a longer number is a mistake, and shifting could overflow.
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   return {Takes::kValue,
           [member](P& options, const std::string& text, const Option&) -> std::string {
@@ -88,7 +88,7 @@ std::vector<Collective> collectives(const std::string& text) {
               near.empty() ? kHelp : "dtring-perf " + near);
 }
 
-// Steps are a factor or a number of bytes: the last one said.
+// Steps are a factor or a number of bytes: the last option counts.
 Target<P> step_factor() {
   Target<P> target = into::whole<&P::step_factor>(2, kMany);
   target.set = [factor = target.set](P& options, const std::string& text, const Option& option) {
@@ -177,7 +177,7 @@ bool any_combination(const PerfOptions& options) {
   return false;
 }
 
-// What the options of --op, --datatype and --wire take; empty for all others.
+// The values of --op, --datatype and --wire; empty for others.
 std::vector<std::string> words_of(std::string_view column) {
   std::vector<std::string> words;
   if (column == "OP") {
@@ -229,7 +229,7 @@ PerfOptions parse_perf_options(const std::vector<std::string>& arguments) {
   }
   if (!words.rest.empty()) options.collectives = collectives(words.rest[0]);
   if (!options.in_place && !options.out_of_place) options.in_place = options.out_of_place = true;
-  // Whoever only names a large minimum wants to see that size.
+  // With only a large minimum, the user wants to see that size.
   if (!has_maximum) options.max_bytes = std::max(options.max_bytes, options.min_bytes);
   if (options.max_bytes < options.min_bytes) {
     throw usage(fmt::format("--maxbytes {}", options.max_bytes),

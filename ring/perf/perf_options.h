@@ -1,6 +1,6 @@
 #pragma once
 // The command line of dtring-perf: one table makes the parser, --help and the completion. Options
-// have the letters of nccl-tests where that has them, so that its users need not learn others.
+// use the letters of nccl-tests where it has them, so that its users know them.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace dtl::ring {
 
-// Which rank's time counts, numbered as nccl-tests numbers them.
+// Which rank's time counts, with the numbers of nccl-tests.
 enum class Average { kRank0 = 0, kMean = 1, kLeast = 2, kMost = 3 };
 const char* average_name(Average average);
 const char* wire_name(int wire);
@@ -26,7 +26,7 @@ struct PerfOptions {
   int root = 0;
   Average average = Average::kMost;
   int wire = DT_WIRE_DEFAULT;
-  bool alloc = false, in_place = false, out_of_place = false;  // after parsing at least one of them
+  bool alloc = false, in_place = false, out_of_place = false;  // after parsing at least one is true
   std::string json;
   bool links = false, raw = false;
   bool help = false, version = false, verbose = false;
@@ -35,8 +35,7 @@ struct PerfOptions {
   std::vector<std::uint64_t> sizes() const;  // bytes, in rising order
 };
 
-// Throws Error(kUsage).
-// arguments: without argv[0].
+// Throws Error(kUsage). arguments: without argv[0].
 PerfOptions parse_perf_options(const std::vector<std::string>& arguments);
 std::string perf_help();
 Completion perf_completion();

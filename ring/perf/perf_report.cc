@@ -1,5 +1,5 @@
-// Each line is flushed, so that a run that is killed has shown what it measured. The JSON file is
-// written at the end, whole.
+// Flushes each line, so that a killed run has shown its measurements. Writes the JSON file as a
+// whole at the end.
 #include "ring/perf/perf_report.h"
 
 #include <fmt/chrono.h>
@@ -17,7 +17,7 @@
 namespace dtl::ring {
 namespace {
 
-constexpr std::size_t kWidth = 112;  // of a comment, without its "# " and some room
+constexpr std::size_t kWidth = 112;  // of a comment, without its "# " and a margin
 
 void say(const std::string& line) {
   const std::string text = line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
@@ -35,7 +35,7 @@ std::string root_of(const Job& job) {
   return facts_of(job.collective).is_rooted ? fmt::format("{}", job.root) : "-";
 }
 
-// In the tables: which format a sum travels in is a matter of one collective, type and operation.
+// For the tables: a wire format only matters for some collectives, types and operations.
 bool has_wire(const Job& job) {
   return facts_of(job.collective).has_wire && job.dtype == DT_F32 &&
          (job.op == DT_SUM || job.op == DT_AVG);
@@ -55,7 +55,7 @@ std::string quoted_or_null(const std::string& text) {
 PerfReport::PerfReport(const PerfOptions& options, std::vector<std::string> hosts)
     : options_(options), hosts_(std::move(hosts)), json_file_(nullptr, &std::fclose) {
   if (options.json.empty()) return;
-  // Now, not after an hour of work. "e": close-on-exec.
+  // Opened now, not after an hour of work. "e": close-on-exec.
   json_file_.reset(std::fopen(options.json.c_str(), "we"));
   if (!json_file_) throw cannot_write_json(Exit::kCannotWrite);
 }

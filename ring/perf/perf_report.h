@@ -1,7 +1,7 @@
 #pragma once
-// What dtring-perf prints, in the manner of nccl-tests, whose output people and scripts can read,
-// and the same as JSON: dtring-perf(1) has the fields. Rows appear as they are measured. Only rank
-// 0 has one. Throws Error where it cannot be written.
+// Prints the results of dtring-perf in the format of nccl-tests, which people and scripts know, and
+// as JSON: dtring-perf(1) has the fields. Rows appear as they are measured. Only rank 0 has one.
+// Throws Error if it cannot be written.
 
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The period is there twice, so that a piece that begins anywhere in the first is contiguous.
+// Stores the period twice, so that a piece beginning anywhere in the first is contiguous.
 #include "ring/perf/perf_sequence.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace dtl::ring {
 namespace {
 
-// Elements from `index` to the end of its piece.
+// The number of elements from `index` to the end of its piece.
 std::uint64_t rest_of_piece(std::uint64_t index) {
   return Sequence::kPeriod - index % Sequence::kPeriod;
 }
@@ -45,7 +45,7 @@ std::uint64_t Sequence::count_wrong(const std::byte* data, std::uint64_t first, 
     const std::uint64_t n = std::min(count - done, rest_of_piece(first + done));
     const std::byte* seen = data + done * element_bytes_;
     const std::byte* right = at(first + done, turn);
-    // Element by element only where something is wrong, which is rare.
+    // Compares single elements only after a difference, which is rare.
     if (std::memcmp(seen, right, n * element_bytes_) != 0) {
       for (std::uint64_t i = 0; i < n; ++i) {
         const std::size_t offset = i * element_bytes_;

@@ -1,9 +1,8 @@
 #pragma once
 // Sequence: an endless row of elements made of one short period, so that gigabytes are written and
-// checked as fast as memory is copied and compared. Where in the period the k-th piece of the row
-// begins depends on k and on the turn, the number of the operation. An element that is late, early
-// or in the wrong place is therefore almost certainly a wrong one, which a constant buffer would
-// not show. Immutable.
+// checked as fast as memory is copied and compared. The start of the k-th piece within the period
+// depends on k and on the turn, the number of the operation. So an element that is late, early or
+// misplaced is almost certainly wrong, which a constant buffer would not show. Immutable.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +21,7 @@ class Sequence {
 
   // Elements first ... first + count - 1.
   void write(std::byte* out, std::uint64_t first, std::uint64_t count, std::uint64_t turn) const;
-  // How many differ; the index of the first of them, counted from `first`, in *where.
+  // Returns how many differ; *where is the index of the first of them, counted from `first`.
   std::uint64_t count_wrong(const std::byte* data, std::uint64_t first, std::uint64_t count,
                             std::uint64_t turn, std::uint64_t* where) const;
   const std::byte* at(std::uint64_t index, std::uint64_t turn) const;

@@ -1,5 +1,5 @@
-// json_members reads one flat object of this program's own library (dt_stats_json), not JSON of
-// others: it gives up where it does not understand.
+// json_members parses one flat object from this program's own library (dt_stats_json), not JSON in
+// general: it gives up on anything unexpected.
 #include "ring/perf/perf_text.h"
 
 #include <fmt/format.h>

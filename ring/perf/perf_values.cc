@@ -1,6 +1,6 @@
 // Rounding would allow many results, and a check with a tolerance would miss a lost element among
 // many. So floats are integers and powers of two, as small as the format and the number of ranks
-// demand. Integers may be any, since they wrap around.
+// require. Integers may have any value, since they wrap around.
 #include "ring/perf/perf_values.h"
 
 #include <algorithm>
@@ -38,8 +38,8 @@ bool sums(int op) {
   return op == DT_SUM || op == DT_AVG;
 }
 
-// Up to here every integer is exact in the type, and in the format in which it travels. Sums of all
-// ranks have to stay below.
+// Up to this limit every integer is exact in the type and in its wire format. Sums of all ranks
+// must stay below it.
 std::int64_t exact_limit(const Reduction& r) {
   constexpr std::int64_t kBf16 = 1 << 8, kF16 = 1 << 11, kF32 = 1 << 24;
   if (r.dtype == DT_BF16) return kBf16;
@@ -49,7 +49,7 @@ std::int64_t exact_limit(const Reduction& r) {
   return r.wire == DT_WIRE_F16 ? kF16 : kBf16;  // the default may be any
 }
 
-// Whether the rank is one of the `few` that matter at x. Which ones differs from place to place, so
+// Whether the rank is one of the `few` that matter at x. The chosen ranks differ between places, so
 // that each rank matters somewhere.
 bool is_chosen(const Reduction& r, int rank, std::uint64_t x, std::int64_t few) {
   const auto world = static_cast<std::uint64_t>(r.world);
@@ -65,7 +65,7 @@ std::int64_t below(std::uint64_t random, std::int64_t end) {
   return static_cast<std::int64_t>(random % static_cast<std::uint64_t>(end));
 }
 
-// In -most..most. Beyond that many ranks only so many are not 0.
+// In -most..most. With more ranks than that, only that many values are not 0.
 std::int64_t addend(const Reduction& r, int rank, std::uint64_t x, std::int64_t limit) {
   const std::int64_t most = limit / r.world;
   const std::uint64_t random = random_of(rank, x);
@@ -74,7 +74,7 @@ std::int64_t addend(const Reduction& r, int rank, std::uint64_t x, std::int64_t 
   return random % 2 == 0 ? 1 : -1;
 }
 
-// So that the sum is the number of ranks times an integer, and the average is exact: ranks 2k and
+// Makes the sum the number of ranks times an integer, so that the average is exact: ranks 2k and
 // 2k+1 have mean + d, mean - d.
 std::int64_t part_of_average(const Reduction& r, int rank, std::uint64_t x, std::int64_t limit) {
   const std::int64_t most = limit / r.world;
@@ -89,7 +89,7 @@ std::int64_t part_of_average(const Reduction& r, int rank, std::uint64_t x, std:
   return is_alone ? mean : mean + sign * below(random_of(pair, x), spread + 1);
 }
 
-// Signs and powers of two, few of them not 1, and one odd number: 2^8 * 15 is exact in f16.
+// Signs and powers of two, mostly 1, and one odd number: 2^8 * 15 is exact in f16.
 double factor(const Reduction& r, int rank, std::uint64_t x) {
   const std::uint64_t random = random_of(rank, x);
   double value = random % 2 == 0 ? 1 : -1;
@@ -106,7 +106,7 @@ double real_value(const Reduction& r, int rank, std::uint64_t x) {
   return static_cast<double>(below(random_of(rank, x), 2 * limit + 1) - limit);
 }
 
-// In double, which is exact for all values above, whatever the type is.
+// In double, which is exact for all values above, for every type.
 double real_result(const Reduction& r, std::uint64_t x) {
   double result = real_value(r, 0, x);
   for (int rank = 1; rank < r.world; ++rank) {
@@ -119,8 +119,8 @@ double real_result(const Reduction& r, std::uint64_t x) {
   return r.op == DT_AVG ? result / r.world : result;
 }
 
-// Except for xor, one rank decides and all others have the neutral element. With random truths of
-// many ranks "or" would nearly always be true, and a lost one would not show.
+// Except for xor, one rank decides and all others have the neutral element. With random booleans on
+// many ranks "or" would nearly always be true, and hide a lost one.
 bool truth(const Reduction& r, int rank, std::uint64_t x) {
   const bool random = random_of(rank, x) % 2 != 0;
   if (r.op == DT_BXOR || is_chosen(r, rank, x, 1)) return random;
@@ -139,7 +139,7 @@ bool true_result(const Reduction& r, std::uint64_t x) {
   return r.op == DT_PROD || r.op == DT_MIN || r.op == DT_BAND ? all : any;
 }
 
-// The low bits of `bits` as the type reads them.
+// The low bits of `bits`, interpreted as the type.
 std::int64_t as_number(int dtype, std::uint64_t bits) {
   if (dtype == DT_U8) return static_cast<std::uint8_t>(bits);
   if (dtype == DT_I8) return static_cast<std::int8_t>(bits);
@@ -147,11 +147,11 @@ std::int64_t as_number(int dtype, std::uint64_t bits) {
   return static_cast<std::int64_t>(bits);
 }
 
-// Sums and products wrap around, which every order of operands does alike. Averages do not, since
-// wrapping and dividing do not mix.
+// Sums and products wrap around, in the same way for every order of operands. Averages do not,
+// since wrapping and dividing do not combine.
 std::uint64_t integer_value(const Reduction& r, int rank, std::uint64_t x) {
   const std::uint64_t random = random_of(rank, x);
-  if (r.op == DT_PROD) return random | 1;  // even numbers soon multiply to 0
+  if (r.op == DT_PROD) return random | 1;  // products of even numbers soon become 0
   if (r.op == DT_BAND) return is_chosen(r, rank, x, 2) ? random : ~std::uint64_t{0};
   if (r.op == DT_BOR) return is_chosen(r, rank, x, 2) ? random : 0;
   if (r.op != DT_AVG) return random;
@@ -189,7 +189,7 @@ std::uint64_t integer_result(const Reduction& r, std::uint64_t x) {
   return static_cast<std::uint64_t>(as_number(r.dtype, result) / r.world);
 }
 
-// IEEE binary16 of a value that is a normal number there, or 0.
+// IEEE binary16 of 0 or of a value that is a normal number there.
 std::uint16_t f16_bits(double value) {
   constexpr int kBias = 15, kFraction = 10;
   const unsigned sign = std::signbit(value) ? 0x8000U : 0;
@@ -250,7 +250,7 @@ bool is_combinable(int dtype, int op) {
 
 void put_value(const Reduction& r, int rank, std::uint64_t x, std::byte* out) {
   if (r.dtype == DT_BOOL) {
-    const std::uint64_t nonzero = 1 + random_of(rank, x) / 2 % 255;  // every one of them is true
+    const std::uint64_t nonzero = 1 + random_of(rank, x) / 2 % 255;  // every one of them means true
     return put_low_bytes(r.dtype, truth(r, rank, x) ? nonzero : 0, out);
   }
   if (is_float(r.dtype)) return put_real(r.dtype, real_value(r, rank, x), out);

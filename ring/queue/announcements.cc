@@ -1,4 +1,4 @@
-// A map by rank, so that "from any rank" finds the lowest one in the same way each time.
+// A map by rank, so that "from any rank" always finds the lowest one.
 #include "ring/queue/announcements.h"
 
 namespace dtl::ring {
@@ -33,7 +33,7 @@ void Announcements::set(int from, const std::optional<OperationHeader>& header) 
   }
 }
 
-// With the mutex once: a caller has either seen the error or sleeps already.
+// Takes the mutex once: a caller has either seen the error or is already asleep.
 void Announcements::end_waiting() {
   const std::lock_guard lock(mutex_);
   waiters_.notify();

@@ -1,8 +1,7 @@
 #pragma once
-// Announcements: messages that have come although no receiver was called for them, for dt_probe:
-// the oldest one of each rank. Whoever drives the engine writes them, callers look. Does not hold
-// the messages' bytes: those wait in the link, so that a sender nobody listens to fills no memory
-// here.
+// Announcements: messages that arrived without a receiver, for dt_probe: the oldest one of each
+// rank. The driving thread writes them, callers read. Does not hold the messages' bytes: those wait
+// in the link, so that a sender without a receiver does not fill memory here.
 
 #include <map>
 #include <mutex>
@@ -16,17 +15,17 @@ namespace dtl::ring {
 
 class Announcements {
  public:
-  // error: ends the wait for messages. Whoever sets it has to call end_waiting() next.
+  // error: ends the wait for messages. After setting it, call end_waiting().
   explicit Announcements(const FirstError& error) : error_(error) {}
 
-  // DT_OK and whose it is, DT_PENDING or the error. The message stays announced until a receiver is
-  // called for it. timeout_ms < 0: without end.
+  // DT_OK and the sender, DT_PENDING or the error. The message stays announced until a receiver is
+  // called for it. timeout_ms < 0: no limit.
   int probe(int from, int timeout_ms, int* source, OperationHeader* header);
-  bool is_settled(int from) const;  // there is one, or there never will be
+  bool is_settled(int from) const;  // there is one, or there will never be one
   bool has_waiters() const { return waiters_.any(); }
 
-  // --- who runs the engine ---
-  void set(int from, const std::optional<OperationHeader>& header);  // none: it has a receiver now
+  // --- the driving thread ---
+  void set(int from, const std::optional<OperationHeader>& header);  // none: it has a receiver
   void end_waiting();
 
  private:

@@ -1,5 +1,5 @@
-// The eventfd follows the list only once somebody has asked for it: without a reader it would be a
-// system call for each operation.
+// The eventfd follows the list only after somebody has asked for it: otherwise each operation would
+// cost a useless system call.
 #include "ring/queue/finished_work.h"
 
 #include <sys/eventfd.h>
@@ -19,7 +19,7 @@ OperationSlot* FinishedWork::take() {
   return nullptr;
 }
 
-// Not only works_.empty(): released ones stay in the list until they come to its front.
+// Not only works_.empty(): released ones stay in the list until they reach its front.
 bool FinishedWork::has_any() const {
   const auto is_there = [this](dt_work work) { return slots_.find(work) != nullptr; };
   return std::any_of(works_.begin(), works_.end(), is_there);
@@ -34,7 +34,7 @@ int FinishedWork::open() {
   return is_open() ? readable_.get() : DT_E_SYS;
 }
 
-// A system call only where the answer changes.
+// A system call only if the state changes.
 void FinishedWork::show(bool has_failed) {
   if (!is_open()) return;
   const bool has = has_failed || has_any();

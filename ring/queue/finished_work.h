@@ -1,8 +1,8 @@
 #pragma once
-// FinishedWork: the operations whose end dt_wait_any reports next, in the order in which they
-// ended, and the descriptor that says whether there are any. dt_wait may report them as well, so
-// ids whose slot is free again are skipped. Owned by the OperationQueue; used with its mutex. Does
-// not know why a communicator failed, only that it did.
+// FinishedWork: the operations whose end dt_wait_any will report, in the order of their end, and
+// the descriptor that says whether there are any. dt_wait may report them too, so ids with a free
+// slot are skipped. Owned by the OperationQueue; used with its mutex. Does not know why a
+// communicator failed, only that it did.
 
 #include <deque>
 
@@ -16,13 +16,13 @@ class FinishedWork {
   explicit FinishedWork(OperationSlots& slots) : slots_(slots) {}
 
   void add(dt_work work) { works_.push_back(work); }
-  OperationSlot* take();  // the first one; null: there is none
+  OperationSlot* take();  // the first one; null: none
   bool has_any() const;
-  void drop_released();  // forgets those that dt_wait has reported meanwhile
+  void drop_released();  // drops those that dt_wait has reported
 
-  int open();  // makes the descriptor; negative: a dt_status
+  int open();  // creates the descriptor; negative: a dt_status
   bool is_open() const { return readable_.valid(); }
-  // Makes the descriptor say whether there are any, or everything has failed. After each change.
+  // Makes the descriptor readable if there are any, or all failed. Call it after each change.
   void show(bool has_failed);
 
  private:

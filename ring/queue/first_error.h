@@ -1,7 +1,7 @@
 #pragma once
-// FirstError: why nothing works any more in a communicator: the first thing that went wrong, which
-// stays, because what follows it is mostly its consequence. Any thread sets, reads and awaits it.
-// Does not know what fails along with it: whoever sets it sees to that (OperationQueue::fail).
+// FirstError: why a communicator has failed: the first error stays, because later ones are mostly
+// its consequences. Any thread sets, reads and awaits it. Does not make operations fail:
+// OperationQueue::fail does.
 
 #include <atomic>
 #include <condition_variable>

@@ -1,5 +1,5 @@
-// Operations complete out of order between lanes. What ranks tell each other is a count without
-// gaps, since that is what "this rank has left after 12 operations" means.
+// Operations of different lanes complete out of order. Ranks tell each other a count without gaps,
+// as in "this rank has left after 12 operations".
 #include "ring/queue/operation_numbers.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::uint64_t OperationNumbers::next(const Request& request) {
   return ++(request.is_receive ? received_from_ : sent_to_)[peer];
 }
 
-// Short operations overtake long ones, so the count goes on only where the gap closes.
+// Short operations overtake long ones, so the count only advances when the gap closes.
 void OperationNumbers::complete(const Operation& operation) {
   if (operation.lane() == Lane::kPair) return;
   completed_early_.push_back(operation.sequence());

@@ -1,10 +1,10 @@
-// Waiters are notified after the mutex is released, so that a woken thread does not run into it.
+// Notifies waiters after releasing the mutex, so that a woken thread does not block on it.
 #include "ring/queue/operation_queue.h"
 
 namespace dtl::ring {
 namespace {
 
-// What wait_any reports of a communicator that has failed, besides what has finished.
+// Whether wait_any reports it after a failure, in addition to finished ones.
 bool is_unfinished(const OperationSlot& slot) {
   return slot.is_pending() && !slot.operation.request().is_own;
 }
@@ -16,13 +16,12 @@ OperationQueue::OperationQueue(int world) : world_(world), numbers_(world) {}
 int OperationQueue::submit(const Request& request, const Choice& choice, dt_work* work) {
   const std::lock_guard lock(mutex_);
   if (error_.is_set()) return error_.status();
-  // Before a number is taken: it may throw, and the other ranks would wait for a number that was
-  // lost.
+  // Before taking a number: it may throw, and the other ranks would wait for the lost number.
   OperationSlot& slot = slots_.take_free();
   slot.operation.prepare(request, choice, world_, numbers_.next(request));
   slots_.name(slot);
   *work = slot.work;
-  // Alone, an operation is complete when it is submitted, and there is no engine.
+  // In a world of one, an operation is complete once submitted, and there is no engine.
   if (world_ == 1) {
     slot.operation.finish_alone();
     slot.state = OperationSlot::State::kDone;
@@ -34,9 +33,9 @@ int OperationQueue::submit(const Request& request, const Choice& choice, dt_work
   return DT_OK;
 }
 
-// With the mutex: how the operation ended; its id is free again.
+// Called with the mutex: returns how the operation ended; its id is free again.
 int OperationQueue::release(OperationSlot& slot) {
-  // What ended before the failure has ended well. Its buffers hold the result.
+  // Operations that ended before the failure succeeded. Their buffers hold the result.
   const int result = slot.is_pending() ? error_.status() : DT_OK;
   slots_.release(slot);
   finished_.drop_released();
@@ -55,8 +54,8 @@ int OperationQueue::wait(dt_work work, int timeout_ms) {
   OperationSlot* slot = slots_.find(work);
   if (slot == nullptr) return DT_E_INVAL;
   const auto is_over = [&] { return !slot->is_pending() || error_.is_set(); };
-  // Another thread may have it reported meanwhile, or the slot may belong to another operation: the
-  // slot is looked up again.
+  // Another thread may have reported it meanwhile, or another operation may use the slot: looks up
+  // the slot again.
   waiters_.wait_busily(lock, timeout_ms, is_over,
                        [&] { return slots_.find(work) == nullptr || is_over(); });
   slot = slots_.find(work);
@@ -79,7 +78,7 @@ int OperationQueue::wait_any(dt_work* works, std::int32_t* statuses, std::uint32
     report(*slot);
   }
   if (error_.is_set()) {
-    // A caller that only uses wait_any gets every id back, also of a communicator that has failed.
+    // A caller that only uses wait_any gets every id back, even after a failure.
     for (OperationSlot& slot : slots_.all()) {
       if (*count < max && is_unfinished(slot)) report(slot);
     }
@@ -114,7 +113,7 @@ void OperationQueue::complete(OperationSlot& slot) {
     const std::lock_guard lock(mutex_);
     numbers_.complete(slot.operation);
     if (!slot.operation.request().is_own) finished_.add(slot.work);
-    // Release: a caller that spins reads the results next, without the mutex.
+    // Release: a caller that spins then reads the results without the mutex.
     slot.state.store(OperationSlot::State::kDone, std::memory_order_release);
     finished_.show(error_.is_set());
   }
@@ -128,7 +127,7 @@ void OperationQueue::fail(int status, const std::string& text) {
     numbers_.note().end();
     for (auto& queue : submitted_) queue.clear();
     finished_.show(true);
-    error_.set(status, text);  // last: whoever has awaited it finds the rest done
+    error_.set(status, text);  // last: a thread that awaits it finds everything done
   }
   waiters_.notify();
   announcements_.end_waiting();

@@ -1,9 +1,8 @@
 #pragma once
-// OperationQueue: the operations that callers' threads and the thread that runs the engine share.
-// Callers submit them and wait for their ids; the thread that runs the engine takes them in order
-// of each lane and reports their end. One mutex guards them, and is never held while bytes move.
-// Does not know how anybody is told that there is something to take (EngineOrders), nor how an
-// operation is carried out.
+// OperationQueue: the operations that callers share with the driving thread. Callers submit them
+// and wait for their ids; the driving thread takes them in order of each lane and reports their
+// end. One mutex guards them, never held while bytes move. Does not know how the driving thread is
+// notified (EngineOrders), nor how an operation is executed.
 
 #include <array>
 #include <cstdint>
@@ -24,23 +23,23 @@ class OperationQueue {
  public:
   explicit OperationQueue(int world);
 
-  // A dt_status; nothing was enqueued unless it is DT_OK. Throws CommError where too many
-  // operations were never waited for. Whoever submits has to see to it that somebody takes it: see
+  // Returns a dt_status; enqueues only with DT_OK. Throws CommError if too many operations were
+  // never waited for. The caller must make sure that a thread takes it: see
   // Engine::note_submission.
   int submit(const Request& request, const Choice& choice, dt_work* work);
   bool is_settled(dt_work work);  // or unknown
-  // How the operation ended, and its id is free; or DT_PENDING. timeout_ms: 0: only look; negative:
-  // without end. DT_E_INVAL: the id is unknown.
+  // Returns how the operation ended, and frees its id; or DT_PENDING. timeout_ms: 0: only check;
+  // negative: no limit. DT_E_INVAL: the id is unknown.
   int wait(dt_work work, int timeout_ms);
   int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
                int timeout_ms);
   int completion_fd();  // negative: a dt_status
   bool has_completion_fd();
 
-  // --- who runs the engine ---
-  OperationSlot* take_submitted(Lane lane);  // null when there is none
+  // --- the driving thread ---
+  OperationSlot* take_submitted(Lane lane);  // null: none
   void complete(OperationSlot& slot);
-  void fail(int status, const std::string& text);  // all operations, and all that are yet to come
+  void fail(int status, const std::string& text);  // all operations, including future ones
 
   // What goes with the operations, each usable by itself.
   FirstError& error() { return error_; }

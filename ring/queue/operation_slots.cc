@@ -1,5 +1,5 @@
-// Ids are never used twice, so one that was reported already is told from that of the operation
-// that has its place now.
+// Ids are never reused, so an id that was already reported differs from that of the operation in
+// its slot now.
 #include "ring/queue/operation_slots.h"
 
 #include "ring/common/comm_error.h"
@@ -8,7 +8,7 @@ namespace dtl::ring {
 namespace {
 
 // A work id is the operation's number in order of submission, with its slot in the low bits:
-// finding it takes no search. Numbers begin at 1, so no id is 0.
+// finding it needs no search. Numbers begin at 1, so no id is 0.
 constexpr unsigned kSlotBits = 20;
 constexpr std::size_t kMaxSlots = (1u << kSlotBits) - 1;
 

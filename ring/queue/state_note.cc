@@ -1,5 +1,5 @@
-// Sealed, because an agent that has mapped the page must not get SIGBUS when a program makes it
-// shorter.
+// Sealed, because an agent that has mapped the page must not get SIGBUS if the program truncates
+// it.
 #include "ring/queue/state_note.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 namespace dtl::ring {
 
 void StateNote::show(std::uint64_t id, int rank, int world) {
-  // Of all communicators of this process: the agent tells several of them apart.
+  // Numbers all communicators of this process, so that the agent can distinguish them.
   static std::atomic<std::uint64_t> numbers{0};
   Fd fd(::memfd_create(kStatePageName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid() || ::ftruncate(fd.get(), kStatePageBytes) != 0 ||
@@ -28,7 +28,7 @@ void StateNote::show(std::uint64_t id, int rank, int world) {
   page->id = id;
   page->number = ++numbers;
   std::atomic_thread_fence(std::memory_order_release);
-  page->magic = kStatePageMagic;  // last: who finds it earlier looks again later
+  page->magic = kStatePageMagic;  // last: an agent that finds it earlier looks again later
   mapping_ = std::move(mapping);
   fd_ = std::move(fd);
   page_ = page;

@@ -1,9 +1,9 @@
 #pragma once
-// StateNote: writes the StatePage of one communicator (base/state_page.h), from which the node's
-// agent sees who keeps the others waiting. The agent does not ask: the process may be stopped.
-// Stores are relaxed and no clock is read, so that short operations take as long as without it.
-// Owned by its queue; begin() with the queue's mutex, the others by whoever drives the engine.
-// Where the page cannot be shared nobody sees it, and nothing fails.
+// StateNote: writes the StatePage of one communicator (base/state_page.h), where the node's agent
+// sees which rank keeps the others waiting. The agent does not ask the process, as that may be
+// stopped. Stores are relaxed and no clock is read, so that short operations do not get slower.
+// Owned by its queue; begin() with the queue's mutex, the others by the driving thread. If the page
+// cannot be shared the agent does not see it, and nothing fails.
 
 #include <cstdint>
 
@@ -22,7 +22,7 @@ class StateNote {
 
   // Before the first operation, once the ranks have met.
   void show(std::uint64_t id, int rank, int world);
-  int fd() const { return fd_.get(); }  // negative: nobody sees it
+  int fd() const { return fd_.get(); }  // negative: not shared
 
   void begin(std::uint64_t sequence, Opcode opcode) {
     page_->begun.store(sequence << 8 | static_cast<std::uint64_t>(opcode),
@@ -32,7 +32,7 @@ class StateNote {
     page_->completed.store(sequence, std::memory_order_relaxed);
   }
   void move(std::uint64_t bytes) { page_->bytes.store(bytes, std::memory_order_relaxed); }
-  // Nobody waits in it any more, so it keeps nobody waiting.
+  // No thread waits in it any more, so it keeps no rank waiting.
   void end() { page_->is_over.store(1, std::memory_order_relaxed); }
   void restart() {
     page_->completed.store(0, std::memory_order_relaxed);
@@ -40,7 +40,7 @@ class StateNote {
   }
 
  private:
-  StatePage own_;  // until it is shared
+  StatePage own_;  // used until it is shared
   StatePage* page_ = &own_;
   Mapping mapping_;
   Fd fd_;

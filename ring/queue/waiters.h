@@ -1,7 +1,7 @@
 #pragma once
-// Waiters: callers' threads that wait until something that a mutex guards has changed, and how many
-// of them there are: they rely on another thread to drive the engine, so whoever stops driving asks
-// for that. The mutex is its user's; so is what the threads wait for.
+// Waiters: callers' threads that wait for a change of something guarded by a mutex, and their
+// number: they rely on another thread to drive the engine, so a thread that stops driving checks
+// it. The user of Waiters owns the mutex and the state.
 
 #include <atomic>
 #include <chrono>
@@ -13,10 +13,10 @@ namespace dtl::ring {
 
 class Waiters {
  public:
-  // How long wait_busily() looks before it sleeps.
+  // How long wait_busily() polls before it sleeps.
   void set_spin_time(std::chrono::microseconds time) { spin_time_ = time; }
 
-  // Until is_over() or the time is over; negative: without end, 0: only looks. `lock` holds the
+  // Waits until is_over() or the timeout; negative: no limit, 0: only checks. `lock` holds the
   // mutex, and is_over() is called with it.
   template <typename IsOver>
   void wait(std::unique_lock<std::mutex>& lock, int timeout_ms, const IsOver& is_over) {
@@ -24,8 +24,8 @@ class Waiters {
     sleep(lock, timeout_ms, is_over);
     --count_;
   }
-  // First looks a while without the mutex, which has_changed() must not need: waking takes longer
-  // than a short operation does.
+  // First polls for a while without the mutex, which has_changed() must not need: waking takes
+  // longer than a short operation.
   template <typename HasChanged, typename IsOver>
   void wait_busily(std::unique_lock<std::mutex>& lock, int timeout_ms,
                    const HasChanged& has_changed, const IsOver& is_over) {
@@ -39,7 +39,7 @@ class Waiters {
     --count_;
   }
 
-  // After the change was made with the mutex, and better without holding it.
+  // Call it after the change was made with the mutex, preferably without holding it.
   void notify() { changed_.notify_all(); }
   bool any() const { return count_.load() > 0; }
 
@@ -55,7 +55,7 @@ class Waiters {
 
   template <typename HasChanged>
   void spin(const HasChanged& has_changed) const {
-    constexpr int kPauses = 8;  // between two looks, so that they do not slow the other core down
+    constexpr int kPauses = 8;  // between two polls, so that they do not slow the other core
     const auto end = std::chrono::steady_clock::now() + spin_time_.load();
     while (!has_changed() && std::chrono::steady_clock::now() < end) {
       for (int i = 0; i < kPauses; ++i) {
