@@ -1,7 +1,7 @@
 """Imports dtring as soon as a program has imported torch, if DTRING_AUTOLOAD=1 asks for it.
 
-dtring-autoload.pth has Python run this at its start, so that scripts need no line of their own. Also
-the home of `when_imported`, which must not need torch.
+dtring-autoload.pth makes Python run this at startup, so that scripts need no change. Also defines
+`when_imported`, which must not need torch.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, Callable, Sequence
 _Callback = Callable[[types.ModuleType], None]
 
 
-# These two are no subclasses of importlib.abc's, which Python does not ask for and which takes some
-# milliseconds to import.
+# These two do not inherit from importlib.abc: Python does not require it, and importing it takes some
+# milliseconds.
 class _Finder:
-    """Finds modules as Python would, and calls somebody each time one of them has been run.
+    """Finds modules as Python would, and calls its callbacks each time one of them has been executed.
 
-    It stays for good. A program may look for a module without importing it (find_spec), fail to import
+    It is never removed. A program may look for a module without importing it (find_spec), fail to import
     it and try again, or reload it.
     """
 
@@ -41,7 +41,7 @@ class _Finder:
 
     def _find_elsewhere(self, name: str, path: Sequence[str] | None,
                         target: types.ModuleType | None) -> importlib.machinery.ModuleSpec | None:
-        """The answer of the finders after this one: an editable installation has its own."""
+        """Asks the finders after this one, such as that of an editable installation."""
         finders = list(sys.meta_path)
         for finder in finders[finders.index(self) + 1:] if self in finders else finders:
             find = getattr(finder, "find_spec", None)
@@ -52,7 +52,7 @@ class _Finder:
 
 
 class _Loader:
-    """Another loader, and what is to follow it."""
+    """Wraps another loader, and calls the callbacks after it."""
 
     def __init__(self, loader: Any, callbacks: list[_Callback]):
         self._loader, self._callbacks = loader, callbacks
@@ -85,14 +85,14 @@ _finder = _Finder()
 
 
 def watch(name: str) -> None:
-    """Lets `when_imported` hear of the module `name` though it is asked while that is being run."""
+    """Lets `when_imported` see the module `name` even if it is called while that is being executed."""
     _finder.callbacks_for(name)
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
 
 
 def when_imported(name: str, then: _Callback) -> None:
-    """Calls then(module) each time the module `name` has been run, and now if it was run before."""
+    """Calls then(module) each time the module `name` was executed, and now if it was executed before."""
     watch(name)
     _finder.callbacks_for(name).append(then)
     module = sys.modules.get(name)
@@ -110,7 +110,7 @@ def _start() -> None:
         return
     if wish != "1":
         raise ValueError(f"dtring: DTRING_AUTOLOAD={wish}: neither 0 nor 1. Try: export DTRING_AUTOLOAD=1")
-    # These may be what imports torch, and so dtring.
+    # These may import torch, and therefore dtring.
     for name in ("transformers.training_args", "accelerate.state"):
         watch(name)
     when_imported("torch", lambda _: __import__("dtring"))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["AbortedError", "Error", "MismatchError", "OperationTimeout", "Options", "PeerLostError",
            "ProcessGroup", "SecretError", "all_reduce", "empty", "hooks", "register"]
 
-# What the first process group or the first use loads. Rank 0 must not come late to torch's store: the
-# others, who find nobody there, try again later and later.
+# Loaded by the first process group or the first use. Rank 0 must not be late at torch's store: ranks
+# that find no server there retry at growing intervals.
 _HOMES = {"AbortedError": "_errors", "Error": "_errors", "MismatchError": "_errors",
           "OperationTimeout": "_errors", "PeerLostError": "_errors", "SecretError": "_errors",
           "all_reduce": "_functions", "empty": "_functions", "ProcessGroup": "_group"}

@@ -1,4 +1,4 @@
-"""What torch hands to a collective, checked: the operation, the tensors."""
+"""Checks the arguments that torch passes to a collective: the operation and the tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPS_OF_TORCH = [(getattr(dist.ReduceOp, name), op, name) for name, op in _OPS.i
 
 
 def operation_of(opts: Any) -> tuple[int, str]:
-    """The dt_op and the name of torch's ReduceOp in `opts`; a sum where there is none."""
+    """The dt_op and the name of torch's ReduceOp in `opts`; a sum by default."""
     wanted = getattr(opts, "reduceOp", opts)
     if wanted is None:
         return _library.SUM, "SUM"
@@ -31,7 +31,7 @@ def operation_of(opts: Any) -> tuple[int, str]:
 
 
 def only_one(tensors: Sequence[Tensor], what: str) -> Tensor:
-    """The only tensor; torch's interface allows one for each device of a rank, of which CPUs are one."""
+    """The only tensor; torch's interface allows one per device of a rank, and CPUs are one device."""
     if isinstance(tensors, Tensor):
         return tensors
     if len(tensors) != 1:
@@ -40,12 +40,12 @@ def only_one(tensors: Sequence[Tensor], what: str) -> Tensor:
 
 
 def parts_of(lists: Any) -> Sequence[Tensor]:
-    """The tensors of all ranks: a list, or, where torch allows one for each device, the only one."""
+    """The tensors of all ranks: a list, or the only element where torch allows a list per device."""
     return lists if isinstance(lists[0], Tensor) else lists[0]
 
 
 def check_types(tensors: Sequence[Tensor], what: str) -> None:
-    """Refuses tensors of different types, and those that check_cpu refuses."""
+    """Rejects tensors of different types, and those that check_cpu rejects."""
     check_cpu(tensors)
     for tensor in tensors[1:]:
         if tensor.dtype != tensors[0].dtype:

@@ -1,4 +1,4 @@
-"""What torch.distributed is told: the name of the backend and how to make its process groups."""
+"""Registers the backend with torch.distributed: its names and how to make its process groups."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 NAME, ALIAS = "dtring", "ccl"
 
-_names: list[Any] = []  # under which this package is registered
+_names: list[Any] = []  # registered for this package
 _said_alias: list[bool] = []
 
 
 class Options:
-    """What a process group is told besides: init_process_group("dtring", pg_options=Options(...)).
+    """Options of a process group: init_process_group("dtring", pg_options=Options(...)).
 
-    wire: how float32 sums and means travel between hosts: "exact", "bf16" or "f16"; None: as the
-    environment's DTRING_WIRE says.
+    wire: the format of float32 sums and means between hosts: "exact", "bf16" or "f16"; None: the
+    value of DTRING_WIRE.
     """
 
     def __init__(self, wire: str | None = None):
@@ -38,7 +38,7 @@ class Options:
 
 
 def register(name: str = NAME) -> None:
-    """Makes init_process_group(name) work. Importing dtring has done so for "dtring" and "ccl"."""
+    """Makes init_process_group(name) work. Importing dtring does this for "dtring" and "ccl"."""
     if hasattr(dist.Backend, name.upper()):
         return
     _names.append(name)
@@ -51,14 +51,14 @@ def register(name: str = NAME) -> None:
 
 
 def register_alias() -> None:
-    """Serves the backend "ccl" where oneCCL's bindings, which brought it, are not installed."""
+    """Serves the backend "ccl" if oneCCL's bindings, which normally provide it, are not installed."""
     if any(importlib.util.find_spec(name) for name in ("oneccl_bindings_for_pytorch", "torch_ccl")):
         return
     register(ALIAS)
 
 
 def _open_monitored_barrier() -> None:
-    """torch.distributed.monitored_barrier refuses every backend but gloo; groups of ours can do it."""
+    """torch.distributed.monitored_barrier only accepts gloo; this makes it accept our groups too."""
     theirs = dist.monitored_barrier
     if getattr(theirs, "knows_dtring", False):
         return
@@ -90,7 +90,7 @@ def _creator(name: str) -> Any:
 
 def make(store: Any, rank: int, world: int, timeout: datetime.timedelta, options: Any = None,
          name: str = NAME, label: str = "") -> ProcessGroup:
-    """A process group of `world` ranks that meet by `store`; all of them call this."""
+    """A process group of `world` ranks that find each other through `store`; every rank calls this."""
     from dtring import _library
     from dtring._group import ProcessGroup
     from dtring._meeting import meet

@@ -1,8 +1,7 @@
-"""What torch.compile is told: to leave the methods of our classes to Python.
+"""Makes torch.compile leave the methods of our classes to Python.
 
-It follows calls into Python code, where it meets values that it cannot follow, such as the options
-of torch's C++ class. A region that is compiled is divided at such a call instead, as it is at those
-of backends in C++.
+It would trace into their Python code, where it meets values that it cannot trace, such as the options
+of torch's C++ class. Instead this breaks the graph at such a call, as torch does for backends in C++.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from typing import Any, Callable
 
 from _dtring_autoload import when_imported
 
-# Questions, whose answers are constants that do not divide a region.
+# These return constants, so they need no graph break.
 _FOLLOWED = {"rank", "size", "getRank", "getSize", "getBackendName", "getGroupName", "getGroupDesc"}
 
 
 def leave_to_python(*classes: type) -> None:
-    """Divides what is compiled at each call of a method of these classes, now or once that is possible."""
+    """Breaks the graph at each call of a method of these classes, as soon as torch._dynamo is imported."""
     when_imported("torch._dynamo", lambda dynamo: _divide_at_calls(dynamo, classes))
 
 
 def leave_function(function: Callable[..., Any], *modules: types.ModuleType) -> None:
-    """The same for a function, in each module that it is taken from."""
+    """The same for a function, in each of these modules."""
     def divide(dynamo: Any) -> None:
         for module in modules:
             setattr(module, function.__name__, _dividing(dynamo, function))
@@ -41,11 +40,11 @@ def _divide_at_calls(dynamo: Any, classes: tuple[type, ...]) -> None:
 
 
 def _dividing(dynamo: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """torch's own wrapper takes 4 us of a call, a quarter of a small sum: only where something is compiled."""
+    """Uses torch's wrapper only while compiling: it takes 4 us per call, a quarter of a small sum."""
     disabled = dynamo.disable(function)
     try:
-        from torch._C._dynamo.eval_frame import get_eval_frame_callback as compiler  # None: all is left to Python
-    except ImportError:  # of an older torch
+        from torch._C._dynamo.eval_frame import get_eval_frame_callback as compiler  # None: not compiling
+    except ImportError:  # older torch
         return disabled
 
     @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""What goes wrong, as exceptions: one class for each kind that a program may want to tell apart."""
+"""Exceptions: one class for each kind of error that a program may want to distinguish."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class MismatchError(Error):
 
 
 class PeerLostError(Error):
-    """Another rank's process or host has gone."""
+    """Another rank's process or host was lost."""
 
 
 class OperationTimeout(Error, TimeoutError):
@@ -30,7 +30,7 @@ class AbortedError(Error):
 
 
 class SecretError(Error):
-    """No secret of the job, or another rank has another one."""
+    """There is no job secret, or another rank has a different one."""
 
 
 _CLASSES = {
@@ -43,7 +43,7 @@ _CLASSES = {
 
 
 def error_of(status: int, text: str, doing: str = "") -> Error:
-    """The exception for a dt_status; `text` is the library's own, `doing` what was tried."""
+    """The exception for a dt_status; `text` is the library's, `doing` the failed action."""
     if status == _library.E_TIMEOUT:
         doing = f"{doing}: timeout while waiting" if doing else "timeout while waiting"
     words = [part for part in (doing, text or _library.strerror(status)) if part]

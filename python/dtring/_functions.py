@@ -1,4 +1,4 @@
-"""What dtring offers beside torch.distributed's own functions."""
+"""dtring's functions in addition to torch.distributed's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _group(group: Any) -> ProcessGroup:
 
 def all_reduce(tensor: torch.Tensor, op: Any = dist.ReduceOp.SUM, group: Any = None,
                async_op: bool = False, wire: str = "default") -> Work | None:
-    """torch.distributed.all_reduce with a choice of how float32 travels between hosts.
+    """torch.distributed.all_reduce with a choice of the format of float32 between hosts.
 
     wire: "exact", "bf16", "f16", or "default" for the group's own (DTRING_WIRE).
     """
@@ -44,10 +44,10 @@ def _all_reduce(tensor: torch.Tensor, op: Any, group: Any, async_op: bool, wire:
 
 def empty(*size: int | Sequence[int], dtype: torch.dtype | None = None,
           group: Any = None) -> torch.Tensor:
-    """A tensor in memory that the group's ranks of this host reach without a copy (dt_alloc).
+    """A tensor in memory that the group's ranks on this host access without a copy (dt_alloc).
 
-    Its values are undefined. The memory is given back with the last tensor that uses it; it does not
-    outlive the process group. An ordinary tensor where no such memory is to be had.
+    Its values are undefined. The memory is freed with the last tensor that uses it; it does not outlive
+    the process group. Returns an ordinary tensor if there is no such memory.
     """
     return _empty(size, dtype, group)
 
@@ -66,6 +66,6 @@ def _empty(size: Sequence[Any], dtype: torch.dtype | None, group: Any) -> torch.
     return torch.frombuffer(memory, dtype=dtype, count=count).view(shape)
 
 
-# They are looked for here whenever the others, which somebody may have imported before, are called.
+# The public functions, which a program may already have imported, look these up here at each call.
 for _function in (_all_reduce, _empty):
     leave_function(_function, sys.modules[__name__])

@@ -1,8 +1,8 @@
-"""The process group: each collective of torch.distributed as operations of libdtring.
+"""The process group: implements each collective of torch.distributed with libdtring.
 
-Torch calls the methods by the names of its C++ class, some of them by an older and a newer one. A
-collective checks what this rank alone can know before anything is enqueued (ValueError); what ranks
-have to agree upon is compared by the library, and every rank gets a MismatchError that names both
+Torch calls the methods by the names of its C++ class, some of them by an older and a newer name.
+Before enqueuing, a collective checks everything that a single rank can know (ValueError). The library
+compares values that must be equal on all ranks, and every rank gets a MismatchError that names both
 sides.
 """
 
@@ -30,8 +30,8 @@ Tensor = torch.Tensor
 class ProcessGroup(Points, dist.ProcessGroup):
     """torch.distributed's process group over a communicator of libdtring.
 
-    Collectives of one group are enqueued in the order of the calls, which has to be the same on all
-    ranks; they run in the background. `wire` is how float32 sums travel between hosts: see
+    Collectives of one group are enqueued in the order of the calls, which must be the same on all
+    ranks; they run in the background. `wire` is the format of float32 sums between hosts: see
     dtring-torch(7).
     """
 
@@ -49,9 +49,9 @@ class ProcessGroup(Points, dist.ProcessGroup):
         self._labels = ["", ""]
         self.wire = _library.WIRE_DEFAULT
 
-    # --- what torch asks ---
+    # --- properties for torch ---
 
-    # The base class keeps these in backends for devices, of which this group has none.
+    # The base class stores these in per-device backends, which this group does not have.
     def getGroupName(self) -> str:
         return self._labels[0]
 
@@ -105,22 +105,22 @@ class ProcessGroup(Points, dist.ProcessGroup):
         return self._sequence
 
     def set_timeout(self, timeout: datetime.timedelta) -> None:
-        """How long a wait for one of the group's operations may take from now on."""
+        """Sets the timeout for waits on the group's operations from now on."""
         self._timeout = timeout
         self._communicator.limit_ms = milliseconds(timeout)
 
     _set_default_timeout = set_timeout
 
     def stats(self) -> str:
-        """How the group works, as JSON: hosts, streams, algorithms, bytes moved."""
+        """Describes the group as JSON: hosts, streams, algorithms, bytes moved."""
         return self._communicator.stats()
 
     def abort(self) -> None:
-        """Fails what is pending, on all ranks."""
+        """Fails pending operations, on all ranks."""
         self._communicator.abort("torch called abort()")
 
     def shutdown(self) -> None:
-        """Leaves the group; what is pending fails on this rank."""
+        """Leaves the group; pending operations fail on this rank."""
         self._communicator.close()
 
     # --- reductions ---
@@ -130,7 +130,7 @@ class ProcessGroup(Points, dist.ProcessGroup):
         return self.allreduce_on_wire(only_one(tensors, "all_reduce"), opts, self.wire)
 
     def allreduce_on_wire(self, tensor: Tensor, opts: Any, wire: int) -> Work:
-        """As allreduce with a dt_wire; `opts` may be a ReduceOp alone."""
+        """As allreduce with a dt_wire; `opts` may be just a ReduceOp."""
         if tensor.layout == torch.sparse_coo:
             from dtring import _sparse
             return _sparse.allreduce(self, tensor, operation_of(opts)[0])
@@ -217,7 +217,7 @@ class ProcessGroup(Points, dist.ProcessGroup):
 
     reduce_scatter_single_coalesced = reduce_scatter_tensor_coalesced
 
-    # --- data that moves ---
+    # --- data movement ---
 
     def broadcast(self, tensors: Any, opts: Any = None) -> Work:
         """Every rank's tensor becomes that of rank opts.rootRank."""
@@ -317,7 +317,7 @@ class ProcessGroup(Points, dist.ProcessGroup):
 
     def alltoall_base(self, output: Tensor, tensor: Tensor, output_splits: Sequence[int],
                       input_splits: Sequence[int], opts: Any = None) -> Work:
-        """As alltoall of rows: splits are how many rows go to and come from each rank."""
+        """As alltoall, with rows: splits are the numbers of rows sent to and received from each rank."""
         check_types([output, tensor], "all_to_all_single")
         source, _ = in_place(tensor)
         target, step = to_write(output)
@@ -350,7 +350,7 @@ class ProcessGroup(Points, dist.ProcessGroup):
         """Ends once all ranks have called it."""
         return self._work([self._submit(lib.dt_barrier)], [], None, None, "barrier")
 
-    # --- the common part ---
+    # --- helpers ---
 
     def _submit(self, call: Any, *arguments: Any) -> int:
         self._sequence += 1

@@ -1,7 +1,7 @@
-"""What transformers and accelerate have to know so that their scripts can ask for the backend.
+"""Makes transformers and accelerate accept the backend.
 
-transformers checks --ddp_backend against a list of its own, and accelerate takes gloo for every job
-on CPUs that did not ask for MPI. Both learn the names here when, and only if, a script imports them.
+transformers checks --ddp_backend against a fixed list, and accelerate uses gloo for every CPU job that
+did not request MPI. This adds the names to both when, and only if, a script imports them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _tell_accelerate(module: types.ModuleType) -> None:
     def prepare_backend(self: Any, cpu: bool = False, sagemaker_dp: bool = False,
                         backend: str | None = None) -> Any:
         answer = theirs(self, cpu, sagemaker_dp, backend)
-        # (backend, kind of job) for jobs on CPUs; what they ask for holds for those alone.
+        # (backend, kind of job); only replace the backend of CPU jobs that requested ours.
         if backend in _names and answer[0] == "gloo":
             return (backend, *answer[1:])
         return answer

@@ -1,6 +1,6 @@
-"""The C interface of libdtring (dtring.h) by ctypes, constant by constant and call by call.
+"""The C interface of libdtring (dtring.h) through ctypes.
 
-Calls release the interpreter's lock while they run. Pointers are plain integers.
+Calls release the interpreter lock while they run. Pointers are plain integers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WIRES = {"default": WIRE_DEFAULT, "exact": WIRE_EXACT, "fp32": WIRE_EXACT, "bf16
 
 
 def check_wire(wire: str) -> None:
-    """Refuses a wire that there is not."""
+    """Rejects an unknown wire."""
     if wire not in WIRES:
         raise ValueError(f"dtring: wire={wire}: not one of {', '.join(sorted(WIRES))}. Try: wire=\"bf16\"")
 
@@ -62,7 +62,7 @@ _INT, _LONG, _PLACE = ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p
 _WORK = ctypes.POINTER(ctypes.c_uint64)
 _COUNTS = ctypes.POINTER(ctypes.c_uint64)
 
-# What follows the communicator in each call, up to the tag and the work id.
+# The arguments of each call between the communicator and the tag and work id.
 _COLLECTIVES = {
     "allreduce": [_PLACE, _PLACE, _LONG, _INT, _INT, _INT],
     "reduce_scatter": [_PLACE, _PLACE, _LONG, _INT, _INT, _INT],
@@ -98,7 +98,7 @@ _OTHERS = {
 
 
 def _places() -> list[str]:
-    """Where the library may be, best first; the last one is left to the dynamic linker."""
+    """Possible places of the library, best first; the last one is up to the dynamic linker."""
     given = os.environ.get("DTRING_LIBRARY")
     if given:
         return [given]
@@ -153,5 +153,5 @@ def last_error(handle: int) -> str:
 
 
 def strerror(status: int) -> str:
-    """What a dt_status means."""
+    """The meaning of a dt_status."""
     return lib.dt_strerror(status).decode()

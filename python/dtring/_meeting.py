@@ -1,9 +1,9 @@
-"""How the ranks of a process group find each other: by the store that torch hands in.
+"""Lets the ranks of a process group find each other through torch's store.
 
-Rank 0 of the group listens on a free port and writes address, port and a number of the meeting into
-the store. The secret that every connection has to prove is the job's, which dtlaunch hands down
-(DTRING_SECRET_FD, DTRING_SECRET_FILE). Where no launcher gave one, rank 0 makes one for the group and
-the store carries it: then whoever can read the store can take part, as with any of torch's backends.
+Rank 0 of the group listens on a free port and writes address, port and a random meeting number into
+the store. Every connection must prove the job's secret, which dtlaunch passes on (DTRING_SECRET_FD,
+DTRING_SECRET_FILE). If no launcher provided one, rank 0 makes one for the group and puts it into the
+store: then anybody who can read the store can join, as with any of torch's backends.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from dtring._work import milliseconds
 
 _KEY = "dtring"
 _BACKLOG = 1024
-# What libdtring takes for "not given", so that DTRING_TIMEOUT holds.
+# libdtring treats this value as not set, so that DTRING_TIMEOUT applies.
 _DEFAULT_TIMEOUT_MS = 600000
 
 
 def meet(store: Any, rank: int, world: int, timeout: datetime.timedelta, name: str) -> Communicator:
-    """The communicator of a group's `world` ranks, once all have come. Every rank calls this."""
+    """Returns a group's communicator once all `world` ranks have connected. Every rank calls this."""
     options = _library.options()
     options.rank, options.world = rank, world
     options.flags = _library.ENVIRONMENT
     options.wire = _library.WIRE_DEFAULT
     if not os.environ.get("DTRING_TUNE") and not os.environ.get("DTRING_ALLREDUCE"):
-        options.allreduce = b""  # no measuring: it takes its time, and its choice is another one next time
+        options.allreduce = b""  # no measuring: it takes time, and its choice may differ next time
     options.operation_timeout_ms = _operation_timeout_ms(timeout)
     limit = milliseconds(timeout)
     if limit > 0:
@@ -64,7 +64,7 @@ def _join(options: _library.Options, place: dict[str, Any], name: str) -> Commun
 
 
 def _has_secret() -> bool:
-    """Whether the job has one. Then it alone counts, whatever somebody has written into the store."""
+    """Whether the job has one. Then only that counts, whatever the store contains."""
     return bool(os.environ.get("DTRING_SECRET_FD") or os.environ.get("DTRING_SECRET_FILE"))
 
 
@@ -77,7 +77,7 @@ def _place_of(listener: socket.socket) -> dict[str, Any]:
 
 
 def _operation_timeout_ms(timeout: datetime.timedelta) -> int:
-    """What init_process_group was given; DTRING_TIMEOUT where that is only torch's default."""
+    """The timeout of init_process_group; DTRING_TIMEOUT if that is just torch's default."""
     if os.environ.get("DTRING_TIMEOUT") and timeout == dist.default_pg_timeout:
         return _DEFAULT_TIMEOUT_MS
     limit = milliseconds(timeout)
@@ -99,15 +99,15 @@ def _listen(address: str) -> socket.socket:
 
 
 def _avoid_bbr(listener: socket.socket) -> None:
-    """What the library does for sockets of its own (avoid_bbr in ring/common/socket.h).
+    """As the library does for its own sockets (avoid_bbr in ring/common/socket.h).
 
-    The others' connections, gradients and all, inherit it from the listener, and some may have come
-    before the library gets it.
+    The other ranks' connections inherit the setting from the listener, and some may arrive before the
+    library gets it.
     """
     option = (socket.IPPROTO_TCP, socket.TCP_CONGESTION)
     if not listener.getsockopt(*option, 16).startswith(b"bbr"):
         return
-    for other in (b"cubic", b"reno"):  # cubic may be kept from users
+    for other in (b"cubic", b"reno"):  # users may be denied cubic
         try:
             return listener.setsockopt(*option, other)
         except OSError:
@@ -115,10 +115,10 @@ def _avoid_bbr(listener: socket.socket) -> None:
 
 
 def _own_address() -> str:
-    """An address of this host that the group's other ranks reach.
+    """An address of this host that the group's other ranks can reach.
 
-    dtlaunch has tried which do (DTRING_ADDRESS). Else the one by which this host reaches MASTER_ADDR;
-    else, if the store needs none (a file), the one of the default route.
+    DTRING_ADDRESS if set: dtlaunch has tested it. Else the source address towards MASTER_ADDR; else, if
+    the store needs no address (a file), the one of the default route.
     """
     given = os.environ.get("DTRING_ADDRESS")
     if given:
@@ -129,7 +129,7 @@ def _own_address() -> str:
     if _is_loopback(address) and os.environ.get("LOCAL_WORLD_SIZE", everywhere) == everywhere:
         return address
     if not address or _is_loopback(address):
-        # Addresses for documentation: nothing is sent, the kernel only says which way it would go.
+        # Documentation addresses: nothing is sent, the kernel only reports the route.
         address = _source_towards("192.0.2.1") or _source_towards("2001:db8::1") or "127.0.0.1"
     return address
 
@@ -139,9 +139,9 @@ def _is_loopback(address: str) -> bool:
 
 
 def _source_towards(name: str) -> str:
-    """The own address of packets to `name`; empty if there is no way there."""
+    """The source address of packets to `name`; empty without a route."""
     try:
-        # As bytes where that is the same: else Python loads what international names need, for 2 ms.
+        # ASCII as bytes: otherwise Python loads its codec for international names, which takes 2 ms.
         known = name.encode() if name.isascii() else name
         found = socket.getaddrinfo(known, 9, type=socket.SOCK_DGRAM)
     except OSError:

@@ -1,4 +1,4 @@
-"""What goes from one rank to another, and the barrier that tells who is missing."""
+"""Point-to-point messages, and the barrier that names missing ranks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FromAnyone(Work):
         self._begun, self._beginning = False, threading.Lock()
 
     def settle(self, timeout_ms: int) -> bool:
-        """As Work.settle, once somebody has sent."""
+        """As Work.settle, once a rank has sent."""
         begin = time.monotonic()
         with self._beginning:
             if not self._begun and not self._begin(timeout_ms):
@@ -60,8 +60,8 @@ class FromAnyone(Work):
 class Points:
     """The part of ProcessGroup for pairs of ranks.
 
-    Messages between two ranks arrive in the order in which they were sent; a receive whose tag is not
-    that of the next message is a MismatchError on both ranks.
+    Messages between two ranks arrive in the order of sending; if the tag of a receive differs from the
+    next message's, both ranks get a MismatchError.
     """
 
     def send(self, tensors: Any, to: int, tag: int = 0) -> Work:
@@ -72,7 +72,7 @@ class Points:
         return self._work([work], [tensor], None, memory, f"send to rank {to}")
 
     def recv(self, tensors: Any, source: int, tag: int = 0) -> Work:
-        """Fills one tensor with what rank `source` of the group sends with this tag."""
+        """Receives one tensor that rank `source` of the group sends with this tag."""
         tensor = self._only(tensors, source, "recv")
         memory, step = to_write(tensor)
         work = self._submit_tagged(lib.dt_recv, memory.data_ptr(), *as_moved(tensor), source,
@@ -80,19 +80,19 @@ class Points:
         return self._work([work], [tensor], step, memory, f"recv from rank {source}", source)
 
     def recv_anysource(self, tensors: Any, tag: int = 0) -> Work:
-        """As recv from whichever rank sends next; the work's source_rank() tells which it was.
+        """As recv from the next rank that sends; the work's source_rank() returns which it was.
 
-        The sender is looked for when the work is waited for.
+        The sender is determined when a thread waits for the work.
         """
         tensor = self._only(tensors, (self._rank + 1) % self._world, "recv")
         return FromAnyone(self, tensor, tag)
 
     def monitored_barrier(self, timeout: datetime.timedelta | float | None = None,
                           wait_all_ranks: bool = False) -> None:
-        """Returns once all ranks have called it; else rank 0 names those that have not.
+        """Returns once all ranks have called it; on timeout rank 0 names missing ranks.
 
-        With wait_all_ranks all that are missing, else the first one. `timeout`: a number is of seconds,
-        None is the group's.
+        With wait_all_ranks it names all of them, else the first one. `timeout`: a number means seconds,
+        None the group's timeout.
         """
         if isinstance(timeout, (int, float)):
             timeout = datetime.timedelta(seconds=timeout)

@@ -1,4 +1,4 @@
-"""Sums of sparse tensors: every rank's entries are gathered and added up, nothing is made dense."""
+"""Sums sparse tensors: gathers every rank's entries and adds them, without dense tensors."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ lib = _library.lib
 def allreduce(group: ProcessGroup, tensor: torch.Tensor, op: int) -> Work:
     """The sum or mean of all ranks' sparse COO tensors of one shape.
 
-    Entries are added in order of rank, so every rank gets the same bits. First the ranks tell each
-    other their shapes and numbers of entries, which blocks; the entries then travel in the background.
+    Entries are added in order of rank, so every rank gets the same bits. First the ranks exchange their
+    shapes and numbers of entries, which blocks; then the entries are sent in the background.
     """
     if op not in (_library.SUM, _library.AVG):
         raise ValueError("dtring: all_reduce: takes only SUM and AVG of sparse tensors. "
@@ -28,7 +28,7 @@ def allreduce(group: ProcessGroup, tensor: torch.Tensor, op: int) -> Work:
     own = tensor.detach().coalesce()
     counts = _agree(group, own)
     world, dimensions = group.size(), own.sparse_dim()
-    # Entry by entry, so that those of one rank lie together.
+    # Row per entry, so that the entries of one rank are contiguous.
     indices, _ = in_place(own.indices().t())
     values, _ = in_place(own.values())
     all_indices = torch.empty((sum(counts), dimensions), dtype=torch.int64)
@@ -52,7 +52,7 @@ def allreduce(group: ProcessGroup, tensor: torch.Tensor, op: int) -> Work:
 
 
 def _agree(group: ProcessGroup, own: torch.Tensor) -> list[int]:
-    """Each rank's number of entries; refuses on all ranks what has different shapes."""
+    """Each rank's number of entries; fails on all ranks if shapes differ."""
     head = torch.tensor([own._nnz(), own.sparse_dim(), own.dim(), *own.shape], dtype=torch.int64)
     heads = [torch.empty_like(head) for _ in range(group.size())]
     group.allgather([heads], [head]).wait()

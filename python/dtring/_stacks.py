@@ -1,7 +1,7 @@
-"""What a rank does, for whoever asks while it hangs: its stacks, by Python's faulthandler.
+"""Reports a rank's stacks while it hangs, with Python's faulthandler.
 
-It writes them from within the signal's handler, so also while the main thread is blocked in a library.
-The collective that a thread waits in is part of its stack: see `under_name`.
+The signal handler writes them, so it works even while the main thread is blocked in a library. The
+collective that a thread waits for appears in its stack: see `under_name`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import torch
 ASK_SIGNAL = 48  # kAskSignal of dtlaunch's agent (agent/job/stack_file.h)
 _STANDARD_ERROR = 2
 
-_file: list[Any] = []  # stays open as long as the process
+_file: list[Any] = []  # open until the process exits
 
 
 def answer_launcher() -> None:
-    """Under dtlaunch: SIGUSR1 has the stacks written to standard error, and the launcher may ask.
+    """Under dtlaunch: SIGUSR1 writes the stacks to standard error, and the launcher can request them.
 
-    A program that does something else with these signals, before or later, does as it wants.
+    A program that uses these signals itself, before or later, takes precedence.
     """
     if "DTLAUNCH_JOB" not in os.environ:
         return
@@ -35,11 +35,11 @@ def answer_launcher() -> None:
         try:
             _open(path)
         except OSError:
-            pass  # a full disk: the job runs, and this rank cannot be asked
+            pass  # e.g. a full disk: the job runs, but this rank cannot answer
 
 
 def _open(path: str) -> None:
-    """The rank has one file; of its processes the first one answers, for as long as it lives."""
+    """The rank has one file; the first of its processes answers, until that exits."""
     if _is_taken(path):
         return
     place = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -64,7 +64,7 @@ def _is_taken(path: str) -> bool:
 
 
 def _is_default(signum: int) -> bool:
-    """As the kernel has it: libraries install handlers that Python does not know of."""
+    """Asks the kernel: libraries install handlers that Python does not know."""
     with open("/proc/self/status", encoding="ascii", errors="replace") as status:
         masks = [int(line.split()[1], 16) for line in status
                  if line.startswith(("SigCgt:", "SigIgn:"))]
@@ -76,7 +76,7 @@ def _call(call: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def under_name(name: str, call: Callable[..., Any], *arguments: Any) -> Any:
-    """call(*arguments) in a frame of that name, which every view of the stack shows."""
+    """Runs call(*arguments) in a frame with that name, which stack traces show."""
     code = _call.__code__.replace(co_name=name)
     return types.FunctionType(code, globals())(call, *arguments)
 

@@ -1,7 +1,7 @@
-"""The ranks that come before rank 0's store wait for it here.
+"""Makes ranks that start before rank 0's store wait for it.
 
-Where nobody listens yet, torch tries again only after a third of a second to a whole one, by chance,
-and all ranks of the job wait for the last one. A look at the port takes microseconds.
+If nobody listens yet, torch retries only after a random third of a second to a second, and all ranks
+of the job wait for the last one. Checking the port takes microseconds.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, Callable, Mapping
 
 import torch.distributed as dist
 
-_LONGEST_S = 60.0  # then torch goes on alone, for as long as its caller allows
+_LONGEST_S = 60.0  # then torch continues with its own retries and timeout
 _FIRST_NAP_S, _LONGEST_NAP_S = 0.001, 0.03
 
 
 def look_before_joining(is_ours: Callable[[Any], bool]) -> None:
-    """Makes init_process_group(backend) of the backends that are ours look for the store first."""
+    """Makes init_process_group(backend) wait for the store first, for our backends."""
     theirs = dist.init_process_group
     if getattr(theirs, "looks_for_store", False):
         return
@@ -31,7 +31,7 @@ def look_before_joining(is_ours: Callable[[Any], bool]) -> None:
         try:
             arguments = parameters.bind(*given, **named).arguments
         except TypeError:
-            return theirs(*given, **named)  # torch says what is wrong
+            return theirs(*given, **named)  # torch reports the error
         by_environment = arguments.get("init_method") in (None, "env://") and arguments.get("store") is None
         if by_environment and is_ours(arguments.get("backend")):
             rank = arguments.get("rank", -1)
@@ -46,9 +46,9 @@ def look_before_joining(is_ours: Callable[[Any], bool]) -> None:
 
 
 def wait_for_store(environment: Mapping[str, str], limit_s: float = _LONGEST_S) -> None:
-    """For limit_s seconds at most, until somebody listens at MASTER_ADDR:MASTER_PORT; not as rank 0.
+    """Waits until MASTER_ADDR:MASTER_PORT accepts connections, at most limit_s seconds; not as rank 0.
 
-    Whatever else is wrong there is for torch to say: a name that is unknown, a port that is none.
+    torch reports other errors: an unknown name, an invalid port.
     """
     if environment.get("RANK", "0") == "0":
         return

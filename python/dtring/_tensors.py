@@ -1,4 +1,4 @@
-"""Tensors as libdtring sees them: places, counts and types, and what has to be staged for that."""
+"""Converts tensors for libdtring: addresses, counts and types, and staging copies if needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from dtring import _library
 
-# What the library can calculate with.
+# The types that the library can calculate with.
 _ARITHMETIC = {
     torch.uint8: _library.U8,
     torch.int8: _library.I8,
@@ -25,7 +25,7 @@ _HALVES = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 
 
 def check_cpu(tensors: Sequence[torch.Tensor]) -> None:
-    """Refuses what is not in this host's memory."""
+    """Rejects tensors that are not dense in this host's memory."""
     for tensor in tensors:
         if tensor.device.type != "cpu":
             raise ValueError(f"dtring: {tensor.device}: dtring takes CPU tensors only. "
@@ -36,19 +36,19 @@ def check_cpu(tensors: Sequence[torch.Tensor]) -> None:
 
 
 def as_counts(numbers: Sequence[int]) -> ctypes.Array[ctypes.c_uint64]:
-    """Counts of elements, one for each rank, as the library takes them."""
+    """Converts counts of elements, one for each rank, for the library."""
     return (ctypes.c_uint64 * len(numbers))(*numbers)
 
 
 class Elements(NamedTuple):
-    """How many elements of which dt_dtype."""
+    """A number of elements and their dt_dtype."""
 
     count: int
     dtype: int
 
 
 def as_moved(tensor: torch.Tensor) -> Elements:
-    """What moves the tensor's bytes as they are."""
+    """Elements that move the tensor's bytes unchanged."""
     dtype = _ARITHMETIC.get(tensor.dtype)
     if dtype is None:
         return Elements(tensor.numel() * tensor.element_size(), _library.U8)
@@ -56,7 +56,7 @@ def as_moved(tensor: torch.Tensor) -> Elements:
 
 
 def as_summed(tensor: torch.Tensor, op: int, name: str) -> Elements:
-    """What calculates with the tensor. A complex number is two real ones, for sums and means."""
+    """Elements for calculating. For sums and means a complex number is two real ones."""
     half = _HALVES.get(tensor.dtype)
     if half is not None and op in (_library.SUM, _library.AVG):
         return Elements(2 * tensor.numel(), _ARITHMETIC[half])
@@ -69,14 +69,14 @@ def as_summed(tensor: torch.Tensor, op: int, name: str) -> Elements:
 
 
 def contiguous(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor or a copy of it, in row order and without conjugation that is still to be done."""
+    """The tensor or a copy of it, in row order and with pending conjugation resolved."""
     return tensor.detach().resolve_conj().resolve_neg().contiguous()
 
 
 def in_place(tensor: torch.Tensor) -> tuple[torch.Tensor, Callable[[], None] | None]:
-    """Memory to read the tensor from and to write its new values into, and what then brings them back.
+    """Memory to read and write the tensor's values, and a function that then copies them back.
 
-    That is the tensor itself if its elements lie in row order.
+    It is the tensor itself if its elements are in row order.
     """
     if is_plain(tensor):
         return tensor, None
@@ -87,7 +87,7 @@ def in_place(tensor: torch.Tensor) -> tuple[torch.Tensor, Callable[[], None] | N
 
 
 def to_write(tensor: torch.Tensor) -> tuple[torch.Tensor, Callable[[], None] | None]:
-    """As `in_place` for what is only written."""
+    """As `in_place`, if the values are only written."""
     if is_plain(tensor):
         return tensor, None
     staged = torch.empty(tensor.shape, dtype=tensor.dtype)
@@ -105,7 +105,7 @@ def _bring(tensor: torch.Tensor, staged: torch.Tensor) -> None:
 
 
 def joined(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
-    """All values, one tensor after the other: a view if they lie so in memory, else a copy."""
+    """All values, one tensor after the other: a view if memory has this order, else a copy."""
     flat = neighbours(tensors)
     if flat is not None:
         return flat
@@ -113,7 +113,7 @@ def joined(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 def neighbours(tensors: Sequence[torch.Tensor]) -> torch.Tensor | None:
-    """A flat view of tensors that lie one after the other in one storage; None if they do not."""
+    """A flat view of tensors that are consecutive in one storage; None if they are not."""
     first = tensors[0]
     place, storage = first.data_ptr(), first.untyped_storage() if hasattr(
         first, "untyped_storage") else first.storage()
@@ -129,7 +129,7 @@ def neighbours(tensors: Sequence[torch.Tensor]) -> torch.Tensor | None:
 
 
 def to_spread(tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, Callable[[], None] | None]:
-    """Memory for the values of all tensors, and what then brings them to where they belong."""
+    """Memory for the values of all tensors, and a function that then copies them into place."""
     flat = neighbours(tensors)
     if flat is not None:
         return flat, None
@@ -145,7 +145,7 @@ def to_spread(tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, Callable[[
 
 
 def after(*steps: Callable[[], None] | None) -> Callable[[], None] | None:
-    """One step that takes all of these that there are."""
+    """One step that runs all of these, skipping None."""
     real = [step for step in steps if step is not None]
     if len(real) < 2:
         return real[0] if real else None

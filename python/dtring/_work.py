@@ -1,4 +1,4 @@
-"""Work: what a collective returns, and the futures of those that are asked for one."""
+"""Work: the result of a collective, and its future if requested."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from dtring._tensors import after
 
 _FOREVER = -1
 _NO_TIME = datetime.timedelta(0)
-_UNNAMED_MS = 1000  # after so long, a wait is named in the stack
+_UNNAMED_MS = 1000  # after this time, the stack shows the name of a wait
 
 
 def milliseconds(time_out: datetime.timedelta | None) -> int:
-    """A time-out of torch's for the library; what is unset or not positive is the group's own."""
+    """Converts torch's timeout for the library; unset or not positive means the group's own."""
     if time_out is None or time_out <= _NO_TIME:
         return _FOREVER
     return max(1, min(int(time_out.total_seconds() * 1000), 2**31 - 1))
 
 
 def left_ms(end: float) -> int:
-    """Until this time of time.monotonic(), rounded up: no wait ends before its time."""
+    """Milliseconds until this time of time.monotonic(), rounded up: no wait ends too early."""
     return max(0, math.ceil((end - time.monotonic()) * 1000))
 
 
 def _begin_event(what: str, result: Any) -> torch.futures.Future:
-    """An event of torch's profiler, which ends with the future that is returned, in whichever thread."""
+    """Begins an event of torch's profiler that ends with the returned future, in any thread."""
     event = torch.autograd.profiler.record_function(f"dtring:{what.split()[0]}", describe(what, result))
     event.__enter__()
     end: torch.futures.Future = torch.futures.Future()
@@ -48,8 +48,8 @@ def _begin_event(what: str, result: Any) -> torch.futures.Future:
 class Work(_TorchWork):
     """One or more operations of the library that end together.
 
-    `result` is what `get_future` and `result` give, `finish` is called once when all have ended well
-    (it copies what had to be staged), `keep` are objects whose memory the library uses.
+    `get_future` and `result` return `result`. `finish` is called once when all have succeeded (it copies
+    staged values). `keep` are objects whose memory the library uses.
     """
 
     def __init__(self, communicator: Communicator, ids: Sequence[int], result: list[Any],
@@ -68,14 +68,14 @@ class Work(_TorchWork):
         self._over = False
         self._error: Exception | None = None
         self._promise: torch.futures.Future | None = None
-        self._future: torch.futures.Future | None = None  # what the promise becomes by `_deliver`
+        self._future: torch.futures.Future | None = None  # the promise after `_deliver`
         self._events = [_begin_event(what, result)] if ids and what and _profiler_enabled() else []
         for work in ids:
             communicator.keep(work, self)
 
     @classmethod
     def of_all(cls, communicator: Communicator, works: Sequence[Work], result: list[Any]) -> Work:
-        """One work that ends with all of these, which nobody has waited for yet."""
+        """One work that ends with all of these; no thread may have waited for them."""
         whole = cls(communicator, [work for part in works for work in part._ids], result,
                     after(*(part._finish for part in works)), [part._keep for part in works])
         whole._what = works[0]._what if works else ""
@@ -83,17 +83,17 @@ class Work(_TorchWork):
         return whole
 
     def _adopt(self, other: Work) -> None:
-        """Becomes the work that `other` is, which nobody else has."""
+        """Takes over the operations of `other`, which nobody else uses."""
         with self._lock:
             self._ids, self._finish, self._keep = other._ids, other._finish, other._keep
             self._source, self._events = other._source, other._events
             for work in self._ids:
                 self._communicator.keep(work, self)
 
-    # --- what torch calls ---
+    # --- called by torch ---
 
     def wait(self, timeout: datetime.timedelta = _NO_TIME) -> bool:
-        """Blocks until the operation has ended. Raises what went wrong, or OperationTimeout."""
+        """Blocks until the operation has ended. Raises its error, or OperationTimeout."""
         limit_ms = milliseconds(timeout)
         if limit_ms < 0:
             limit_ms = self._communicator.limit_ms
@@ -105,19 +105,19 @@ class Work(_TorchWork):
         return True
 
     def is_completed(self) -> bool:
-        """Whether it has ended, well or not."""
+        """Whether it has ended, successfully or not."""
         return self.poll()
 
     def is_success(self) -> bool:
-        """Whether it has ended well."""
+        """Whether it has succeeded."""
         return self._over and self._error is None
 
     def exception(self) -> Exception | None:
-        """What went wrong."""
+        """The error, if it failed."""
         return self._error
 
     def source_rank(self) -> int:
-        """Of a receive: who has sent. Waits for it."""
+        """For a receive: the sender's rank. Waits for the message."""
         self.wait()
         return self._source
 
@@ -147,11 +147,11 @@ class Work(_TorchWork):
     # --- how it ends ---
 
     def poll(self) -> bool:
-        """Looks whether it has ended; never blocks."""
+        """Checks whether it has ended; never blocks."""
         return self._over or self.settle(0)
 
     def settle(self, timeout_ms: int) -> bool:
-        """Waits for the operations that are left; False when the time is up. Raises nothing."""
+        """Waits for the remaining operations; False on timeout. Raises nothing."""
         end = None if timeout_ms < 0 else time.monotonic() + timeout_ms / 1000
         if not self._lock.acquire(timeout=-1 if end is None else max(0.0, timeout_ms / 1000)):
             return False
@@ -180,22 +180,22 @@ class Work(_TorchWork):
         return under_name(self.told(), wait, work, max(_FOREVER, timeout_ms - _UNNAMED_MS))
 
     def told(self) -> str:
-        """What it is, since when; dtlaunch reads this in stacks (launcher/job/rank_stack.cc)."""
+        """Its description and start time; dtlaunch parses it in stacks (launcher/job/rank_stack.cc)."""
         since = time.strftime("%H:%M:%S", time.localtime(self._called))
         return f"{describe(self._what, self._result)}, since {since}"
 
     def is_old(self) -> bool:
-        """Whether it has lasted so long that whoever waits for it says so."""
+        """Whether it has run so long that waiting threads show its name in their stacks."""
         return time.time() - self._called > _UNNAMED_MS / 1000
 
     def _end(self) -> None:
-        """With the lock: all operations were reported."""
+        """Called with the lock when all operations were reported."""
         if self._over:
             return
         if self._error is None and self._finish is not None:
             try:
                 self._finish()
-            except Exception as error:  # of a copy into the user's tensors
+            except Exception as error:  # from copying into the user's tensors
                 self._error = error
         self._finish = self._keep = None
         self._over = True
@@ -205,7 +205,7 @@ class Work(_TorchWork):
             self._tell()
 
     def _tell(self) -> None:
-        """With the lock: completes the future. Its callbacks run here, and may use this work."""
+        """Called with the lock: completes the future. Its callbacks run here, and may use this work."""
         promise = self._promise
         assert promise is not None
         self._lock.release()
@@ -215,10 +215,10 @@ class Work(_TorchWork):
             self._lock.acquire()
 
     def _deliver(self, _: Any) -> list[Any]:
-        """The future's value, or what it raises.
+        """Returns the future's value, or raises its error.
 
-        Not set_exception of torch's futures: that is a value like others for whoever asks in C++, as
-        DDP does, which takes its first tensor for the gradients and dies of having none.
+        Not set_exception of torch's futures: C++ code such as DDP sees the exception as a value, takes
+        its first tensor as the gradients, and crashes as there is none.
         """
         if self._error is not None:
             raise self._error
@@ -228,11 +228,11 @@ class Work(_TorchWork):
 class Waiter:
     """A thread that waits for the works of one communicator whose futures were asked for.
 
-    A future's callbacks run in that thread. One that asks for another future, as hooks of DDP do, may
-    wait for it there; so another thread goes on from then on.
+    A future's callbacks run in that thread. A callback that requests another future, as DDP hooks do, may
+    wait for it there; so a new thread then takes over.
     """
 
-    _SLICE_MS = 20  # for the oldest; then the others are looked at, which may end before it
+    _SLICE_MS = 20  # for the oldest; then check the others, which may end before it
 
     def __init__(self, name: str):
         self._name = f"dtring {name}"
@@ -246,7 +246,7 @@ class Waiter:
         self._thread.start()
 
     def add(self, work: Work) -> None:
-        """Has the work's future completed once it has ended."""
+        """Completes the work's future once the work has ended."""
         with self._news:
             self._pending.append(work)
             if threading.current_thread() is self._thread:
@@ -255,7 +255,7 @@ class Waiter:
                 self._news.notify()
 
     def stop(self) -> None:
-        """Returns once the thread has ended, or at once in a callback that it runs."""
+        """Ends the thread and waits for it, except in a callback that it runs."""
         with self._news:
             self._stopped = True
             self._news.notify()
@@ -270,7 +270,7 @@ class Waiter:
                 if self._stopped or not self._has_the_word():
                     return
                 looked_at = list(self._pending)
-            # Callbacks run inside of these, after which another thread may have the word.
+            # Callbacks run inside these; afterwards another thread may have taken over.
             oldest = looked_at[0]
             ended = (under_name(oldest.told(), oldest.settle, self._SLICE_MS) if oldest.is_old()
                      else oldest.settle(self._SLICE_MS))

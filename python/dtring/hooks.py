@@ -3,9 +3,8 @@
     model = DistributedDataParallel(module)
     model.register_comm_hook(None, dtring.hooks.bf16_wire)
 
-The gradients stay float32 on both sides; only on the wire between hosts they have 16 bits, rounded
-to nearest, and sums are made in float32. That is DTRING_WIRE=bf16 for the gradients of one model
-alone.
+The gradients stay float32 on both sides; between hosts they are sent with 16 bits, rounded to nearest,
+and summed in float32. This is DTRING_WIRE=bf16 for the gradients of a single model.
 """
 
 from typing import Any
@@ -23,12 +22,12 @@ def bf16_wire(group: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch
 
 
 def f16_wire(group: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """The mean of the gradients, as float16 on the wire; what is beyond 65504 becomes infinite."""
+    """The mean of the gradients, as float16 on the wire; values beyond 65504 become infinite."""
     return _mean(group, bucket, _library.WIRE_F16)
 
 
 def exact_wire(group: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    """The mean of the gradients as they are, where DTRING_WIRE says otherwise."""
+    """The mean of the gradients in float32, even if DTRING_WIRE says otherwise."""
     return _mean(group, bucket, _library.WIRE_EXACT)
 
 
