@@ -1,8 +1,7 @@
 #pragma once
-// EventWatch: the epoll of an engine. Data links are edge-triggered, and it records their
-// readiness: they have many events, and a link that nobody reads yet must not be reported
-// repeatedly. Other descriptors are level-triggered, and passed to the caller. One thread at a
-// time.
+// EventWatch: the epoll of an engine. Data links are edge-triggered, and it records readiness: they
+// have many events, and an unread link must not be reported repeatedly. Other descriptors are
+// level-triggered, and passed to the caller. One thread at a time.
 
 #include <cstdint>
 #include <functional>

@@ -37,9 +37,8 @@ inline std::size_t head_bytes(const FrameHead& head) {
   return sizeof head + (head.has_operation != 0 ? sizeof(OperationHeader) : 0);
 }
 constexpr std::uint32_t kFrameMagic = 0x72665444;  // "DTfr"
-// The last head on a connection whose rank leaves in order. offset is the number of operations that
-// it has completed, as in a kBye. A connection that ends without it was cut off, and data may be
-// missing.
+// The last head on a connection whose rank leaves in order. offset: how many operations it has
+// completed, as in a kBye. A connection without it was cut off, and data may be missing.
 constexpr std::uint8_t kFarewellLane = 0xff;
 
 // Receives the frames of a link. All calls come from within Link::step().

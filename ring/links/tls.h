@@ -17,9 +17,8 @@
 
 namespace dtl::ring {
 
-// Values of errno for connections under TLS. kAltered: the received data differs from what was
-// sent. kRejected: the other end reports that about our data. With the two, both ends name the same
-// culprit.
+// Values of errno under TLS. kAltered: received data was altered. kRejected: the other end reports
+// that of our data. With the two, both ends name the same culprit.
 constexpr int kAltered = 74;    // EBADMSG
 constexpr int kRejected = 121;  // EREMOTEIO
 
