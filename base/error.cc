@@ -124,7 +124,7 @@ std::string limit_command(int error_number) {
 Error system_error(const std::string& attempted, Exit status) {
   // Saved before another call changes it.
   const int number = errno;
-  // EAGAIN is about a limit only after fork(2); its caller adds that hint.
+  // EAGAIN is about a limit only after fork(2).
   Error error(status, attempted, errno_text(number), number == EAGAIN ? "" : limit_command(number));
   error.number_ = number;
   return error;
