@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "base/fd.h"
 #include "ring/links/tls.h"
@@ -21,6 +22,7 @@ class Channel {
   Channel() = default;
   Channel(Fd fd, std::unique_ptr<Tls> tls = nullptr) : fd_(std::move(fd)), tls_(std::move(tls)) {}
 
+  void encrypt(std::unique_ptr<Tls> tls) { tls_ = std::move(tls); }  // from now on
   bool valid() const { return fd_.valid(); }
   int fd() const { return fd_.get(); }
 

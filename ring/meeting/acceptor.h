@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kHandshakeDeadline = std::chrono::seconds(5);  // a healthy one takes 2 round trips
 constexpr std::size_t kMaxPendingCallers = 256;  // bounds what strangers can make us keep
 // Where places are scarce, a caller may keep its own this long. Once it has heard the reply its
-// proof may be on its way, and it would take itself for accepted; so it gets longer.
+// proof may be on its way, so it gets longer. A rank that loses its place nevertheless calls again.
 constexpr auto kMutePatience = std::chrono::milliseconds(250);
 constexpr auto kProofPatience = std::chrono::seconds(2);
 

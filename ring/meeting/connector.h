@@ -1,7 +1,9 @@
 #pragma once
-// Connector: connects to one rank and proves the secret, again and again until it worked, the
-// reason is final, or the caller's patience ends. Ranks start at different times, so a refused
-// connection mostly means "not yet". Never blocks. One thread.
+// Connector: connects to one rank and proves the secret, again and again until that rank has
+// confirmed it, the reason is final, or the caller's patience ends. Ranks start at different times,
+// so a refused connection mostly means "not yet". A connection that is closed during the handshake
+// mostly means "too many callers": the next attempts come later and later. Never blocks. One
+// thread.
 
 #include <poll.h>
 
@@ -37,6 +39,9 @@ class Connector {
   const Address& address() const { return addresses_[attempt_ % addresses_.size()]; }
   void start();
   void give_up_attempt(int dt_status, const std::string& reason);
+  void note(int dt_status, const std::string& reason);
+  void begin_handshake();
+  Channel advance_handshake();
 
   const Identity& identity_;
   std::int32_t to_;
@@ -44,6 +49,7 @@ class Connector {
   std::uint16_t lane_;
   std::vector<Address> addresses_;
   std::size_t attempt_ = 0;
+  int turned_away_ = 0;  // times in a row
   Fd connecting_;
   std::optional<ClientHandshake> handshake_;
   Clock::time_point attempt_deadline_{}, next_attempt_{};

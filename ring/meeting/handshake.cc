@@ -25,7 +25,7 @@ void append(std::vector<std::uint8_t>& bytes, const T& value) {
   bytes.insert(bytes.end(), begin, begin + sizeof value);
 }
 
-// "S" and "C" differ, so that a proof cannot be sent back as the other one.
+// "S", "C" and "A" differ, so that a proof cannot be sent back as another one.
 Digest server_proof(const Key& key, const Hello& hello, const Reply& reply) {
   std::vector<std::uint8_t> said{'S'};
   append(said, hello);
@@ -41,6 +41,15 @@ Digest client_proof(const Key& key, const Hello& hello, const Reply& reply) {
   return hmac_sha256(key.bytes(), said);
 }
 
+// Nobody who merely stands between the ranks can make a client believe that it was taken.
+Digest taken_digest(const Key& key, const Hello& hello, const Reply& reply, const Digest& proof) {
+  std::vector<std::uint8_t> said{'A'};
+  append(said, hello);
+  append(said, reply);
+  append(said, proof);
+  return hmac_sha256(key.bytes(), said);
+}
+
 // The client's proof is the salt: it depends on both nonces, so that each connection has a key of
 // its own.
 Key tls_key(const Key& key, const Digest& proof) {
@@ -49,9 +58,9 @@ Key tls_key(const Key& key, const Digest& proof) {
                      {reinterpret_cast<const std::uint8_t*>(kInfo.data()), kInfo.size()});
 }
 
-bool send_whole(int fd, const void* data, std::size_t bytes) {
+bool send_whole(Channel& channel, const void* data, std::size_t bytes) {
   // A fresh socket has room for more than the few dozen bytes of a message.
-  return ::send(fd, data, bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes);
+  return channel.send(data, bytes) == static_cast<ssize_t>(bytes);
 }
 
 }  // namespace
@@ -70,10 +79,9 @@ std::string differing_encryption(const std::string& rank, bool encrypts, const s
                      other, encrypts ? "without" : "with");
 }
 
-Progress ExactReader::read_into(int fd, void* data, std::size_t bytes) {
+Progress ExactReader::read_into(Channel& channel, void* data, std::size_t bytes) {
   while (filled_ < bytes) {
-    const ssize_t n =
-        ::recv(fd, static_cast<std::uint8_t*>(data) + filled_, bytes - filled_, MSG_DONTWAIT);
+    const ssize_t n = channel.receive(static_cast<std::uint8_t*>(data) + filled_, bytes - filled_);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return Progress::kAgain;
     if (n <= 0) return Progress::kFailed;
@@ -86,20 +94,20 @@ Progress ExactReader::read_into(int fd, void* data, std::size_t bytes) {
 Progress ServerHandshake::step() {
   if (tls_) return secure();
   if (!replied_) {
-    const Progress read = reader_.read_into(fd_.get(), &hello_, sizeof hello_);
+    const Progress read = reader_.read_into(channel_, &hello_, sizeof hello_);
     return read == Progress::kDone ? answer_hello() : read;
   }
-  const Progress read = reader_.read_into(fd_.get(), proof_.data(), proof_.size());
+  const Progress read = reader_.read_into(channel_, proof_.data(), proof_.size());
   return read == Progress::kDone ? check_proof() : read;
 }
 
 Progress ServerHandshake::answer_hello() {
   if (hello_.magic != kMagic) return Progress::kFailed;
   reply_.magic = kMagic;
-  reply_.version = DT_ABI;
-  if (hello_.version != DT_ABI || hello_.byte_order != kByteOrder) {
+  reply_.version = kRingProtocol;
+  if (hello_.version != kRingProtocol || hello_.byte_order != kByteOrder) {
     // The one thing told to a stranger: our version, so that the other end can name it.
-    (void)send_whole(fd_.get(), &reply_, sizeof reply_);
+    (void)send_whole(channel_, &reply_, sizeof reply_);
     return Progress::kFailed;
   }
   const bool is_known_stream = hello_.stream == Stream::kControl || hello_.stream == Stream::kData;
@@ -111,13 +119,12 @@ Progress ServerHandshake::answer_hello() {
   if (identity_.encrypts) reply_.flags |= kEncrypts;
   // One end that sees the connection leave the host is enough.
   if (identity_.encrypts && (hello_.flags & kEncrypts) != 0 &&
-      (identity_.encrypts_all || (hello_.flags & kLeavesHost) != 0 ||
-       leaves_this_host(fd_.get()))) {
+      (identity_.encrypts_all || (hello_.flags & kLeavesHost) != 0 || leaves_this_host(fd()))) {
     reply_.flags |= kUnderTls;
   }
   fill_random(reply_.nonce);
   reply_.proof = server_proof(pair_key(identity_, hello_.from, hello_.to), hello_, reply_);
-  if (!send_whole(fd_.get(), &reply_, sizeof reply_)) return Progress::kFailed;
+  if (!send_whole(channel_, &reply_, sizeof reply_)) return Progress::kFailed;
   replied_ = true;
   // The proof may be there already, and then no event would come for it.
   return step();
@@ -127,22 +134,31 @@ Progress ServerHandshake::check_proof() {
   const Key key = pair_key(identity_, hello_.from, hello_.to);
   const Digest expected = client_proof(key, hello_, reply_);
   if (!equal_in_constant_time(expected, proof_)) return Progress::kFailed;
-  if ((reply_.flags & kUnderTls) == 0) return Progress::kDone;
-  tls_ = std::make_unique<Tls>(fd_.get(), Tls::End::kServer, tls_key(key, proof_));
+  if ((reply_.flags & kUnderTls) == 0) return confirm();
+  tls_ = std::make_unique<Tls>(fd(), Tls::End::kServer, tls_key(key, proof_));
   return secure();
 }
 
 Progress ServerHandshake::secure() {
   const int error = tls_->shake_hands();
   if (error == EAGAIN) return Progress::kAgain;
-  return error == 0 ? Progress::kDone : Progress::kFailed;
+  if (error != 0) return Progress::kFailed;
+  channel_.encrypt(std::move(tls_));
+  return confirm();
+}
+
+Progress ServerHandshake::confirm() {
+  const Key key = pair_key(identity_, hello_.from, hello_.to);
+  const Digest taken = taken_digest(key, hello_, reply_, proof_);
+  // A client that has gone meanwhile does not believe that it has joined.
+  return send_whole(channel_, taken.data(), taken.size()) ? Progress::kDone : Progress::kFailed;
 }
 
 ClientHandshake::ClientHandshake(const Identity& identity, std::int32_t to, Stream stream,
                                  std::uint16_t lane, Fd fd)
-    : identity_(identity), fd_(std::move(fd)) {
+    : identity_(identity), channel_(std::move(fd)) {
   hello_.magic = kMagic;
-  hello_.version = DT_ABI;
+  hello_.version = kRingProtocol;
   hello_.byte_order = kByteOrder;
   hello_.stream = stream;
   hello_.job = identity.job;
@@ -151,7 +167,7 @@ ClientHandshake::ClientHandshake(const Identity& identity, std::int32_t to, Stre
   hello_.to = to;
   hello_.lane = lane;
   if (identity.encrypts) hello_.flags |= kEncrypts;
-  if (identity.encrypts && (identity.encrypts_all || leaves_this_host(fd_.get()))) {
+  if (identity.encrypts && (identity.encrypts_all || leaves_this_host(this->fd()))) {
     hello_.flags |= kLeavesHost;
   }
   fill_random(hello_.nonce);
@@ -166,13 +182,14 @@ Progress ClientHandshake::fail(int dt_status, bool is_final, std::string reason)
 
 Progress ClientHandshake::step() {
   if (tls_) return secure();
+  if (has_proved_) return await_taken();
   if (!hello_sent_) {
-    if (!send_whole(fd_.get(), &hello_, sizeof hello_)) {
+    if (!send_whole(channel_, &hello_, sizeof hello_)) {
       return fail(DT_E_SYS, false, "connection closed: " + errno_text(errno));
     }
     hello_sent_ = true;
   }
-  const Progress read = reader_.read_into(fd_.get(), &reply_, sizeof reply_);
+  const Progress read = reader_.read_into(channel_, &reply_, sizeof reply_);
   if (read == Progress::kFailed) {
     // Not final: at this address a rank of this job may listen a moment later.
     return fail(DT_E_AUTH, false,
@@ -185,19 +202,49 @@ Progress ClientHandshake::check_reply() {
   if (reply_.magic != kMagic) {
     return fail(DT_E_AUTH, false, "it does not speak dtring's protocol");
   }
-  if (reply_.version != DT_ABI) {
+  if (reply_.version != kRingProtocol) {
     return fail(DT_E_VERSION, true,
-                fmt::format("it runs dtring version {}, this rank runs version {}", reply_.version,
-                            DT_ABI));
+                fmt::format("it speaks version {} of dtring's protocol, this rank version {}",
+                            reply_.version, kRingProtocol));
   }
   const Key key = pair_key(identity_, hello_.from, hello_.to);
   // Final: it has made a proof for this job and this pair of ranks, with another secret.
   if (!equal_in_constant_time(server_proof(key, hello_, reply_), reply_.proof)) {
     return fail(DT_E_AUTH, true, "it does not know this job's secret");
   }
-  const Digest proof = client_proof(key, hello_, reply_);
-  if (!send_whole(fd_.get(), proof.data(), proof.size())) {
+  proof_ = client_proof(key, hello_, reply_);
+  if (!send_whole(channel_, proof_.data(), proof_.size())) {
     return fail(DT_E_SYS, false, "connection closed: " + errno_text(errno));
+  }
+  has_proved_ = true;
+  if ((reply_.flags & kUnderTls) == 0) return await_taken();
+  tls_ = std::make_unique<Tls>(fd(), Tls::End::kClient, tls_key(key, proof_));
+  return secure();
+}
+
+Progress ClientHandshake::secure() {
+  const int error = tls_->shake_hands();
+  if (error == EAGAIN) return Progress::kAgain;
+  if (error != 0) {
+    return fail(DT_E_AUTH, false, "the TLS handshake failed: " + tls_->failure());
+  }
+  channel_.encrypt(std::move(tls_));
+  return await_taken();
+}
+
+Progress ClientHandshake::await_taken() {
+  const Progress read = reader_.read_into(channel_, taken_.data(), taken_.size());
+  if (read == Progress::kFailed) {
+    return fail(DT_E_TIMEOUT, false,
+                "it closed the connection before it confirmed it (too many callers?)");
+  }
+  return read == Progress::kDone ? check_taken() : read;
+}
+
+Progress ClientHandshake::check_taken() {
+  const Key key = pair_key(identity_, hello_.from, hello_.to);
+  if (!equal_in_constant_time(taken_digest(key, hello_, reply_, proof_), taken_)) {
+    return fail(DT_E_AUTH, false, "what it said was changed on its way");
   }
   // Told only now that the other end has the proof and knows who calls, so that it can name this
   // rank, too.
@@ -205,16 +252,7 @@ Progress ClientHandshake::check_reply() {
     return fail(DT_E_MISMATCH, true,
                 differing_encryption("it", encrypts, fmt::format("rank {}", identity_.rank)));
   }
-  if ((reply_.flags & kUnderTls) == 0) return Progress::kDone;
-  tls_ = std::make_unique<Tls>(fd_.get(), Tls::End::kClient, tls_key(key, proof));
-  return secure();
-}
-
-Progress ClientHandshake::secure() {
-  const int error = tls_->shake_hands();
-  if (error == EAGAIN) return Progress::kAgain;
-  if (error == 0) return Progress::kDone;
-  return fail(DT_E_AUTH, false, "the TLS handshake failed: " + tls_->failure());
+  return Progress::kDone;
 }
 
 }  // namespace dtl::ring

@@ -1,12 +1,18 @@
 #pragma once
-// The mutual proof that both ends of a connection know the job's secret, in three messages:
+// The mutual proof that both ends of a connection know the job's secret, in four messages:
 //   client -> server  Hello  {magic, version, stream, job, world, from, to, nonce_c}
 //   server -> client  Reply  {magic, version, nonce_s, HMAC(K, "S" | Hello | nonce_s)}
 //   client -> server  Proof  {HMAC(K, "C" | Hello | Reply)}
+//   server -> client  Taken  {HMAC(K, "A" | Hello | Reply | Proof)}
 // K is derived from the secret for this pair of ranks. The labels, the ranks and both nonces stop
 // reflection and replay. Where both are to encrypt and the connection leaves the host, TLS follows
-// on it, with a key made of K and Proof, so of all that was said. Neither object throws for what a
-// peer does: it says kFailed and why.
+// on it, with a key made of K and Proof, so of all that was said; Taken is then sent under TLS.
+//
+// A server may close a connection at any moment before Taken: it has limits for callers that have
+// not proved themselves. So a client has joined only when it has Taken, and until then it calls
+// again. A server that has sent Taken keeps the connection.
+//
+// Neither object throws for what a peer does: it says kFailed and why.
 // Messages are a few dozen bytes, so one send on a fresh socket always takes a whole one.
 
 #include <array>
@@ -31,6 +37,10 @@ struct Identity {
   bool encrypts = false;             // what leaves the host
   bool encrypts_all = false;         // and what does not: for tests
 };
+
+// Of the handshake and what follows it. Raised with each change of a message; apart from DT_ABI,
+// which was the number until 2.
+constexpr std::uint32_t kRingProtocol = 3;
 
 // In Hello and Reply.
 constexpr std::uint16_t kEncrypts = 1;    // this rank is to encrypt
@@ -74,7 +84,7 @@ std::string differing_encryption(const std::string& rank, bool encrypts, const s
 // follows the handshake belongs to TLS or to the link.
 class ExactReader {
  public:
-  Progress read_into(int fd, void* data, std::size_t bytes);  // kDone resets it
+  Progress read_into(Channel& channel, void* data, std::size_t bytes);  // kDone resets it
 
  private:
   std::size_t filled_ = 0;
@@ -84,27 +94,28 @@ class ExactReader {
 // nothing from it but dtring's version, not even why it was dropped.
 class ServerHandshake {
  public:
-  ServerHandshake(const Identity& identity, Fd fd) : identity_(identity), fd_(std::move(fd)) {}
+  ServerHandshake(const Identity& identity, Fd fd) : identity_(identity), channel_(std::move(fd)) {}
 
   Progress step();  // when readable
-  int fd() const { return fd_.get(); }
-  Channel take() { return {std::move(fd_), std::move(tls_)}; }
+  int fd() const { return channel_.fd(); }
+  Channel take() { return std::move(channel_); }
   const Hello& hello() const { return hello_; }  // proved once step() said kDone
-  bool has_replied() const { return replied_; }  // the caller may think that it is through
+  bool has_replied() const { return replied_; }  // the proof may be on its way
 
  private:
   Progress answer_hello();
   Progress check_proof();
   Progress secure();
+  Progress confirm();
 
   const Identity& identity_;
-  Fd fd_;
+  Channel channel_;
   ExactReader reader_;
   Hello hello_;
   Reply reply_;
   Digest proof_{};
   bool replied_ = false;
-  std::unique_ptr<Tls> tls_;
+  std::unique_ptr<Tls> tls_;  // until the channel has it
 };
 
 // The connecting side, from a connected socket on.
@@ -114,8 +125,10 @@ class ClientHandshake {
                   Fd fd);
 
   Progress step();  // when readable
-  int fd() const { return fd_.get(); }
-  Channel take() { return {std::move(fd_), std::move(tls_)}; }
+  int fd() const { return channel_.fd(); }
+  Channel take() { return std::move(channel_); }
+  // From here on the server either sends Taken or closes the connection, and may have done so.
+  bool has_proved() const { return has_proved_; }
   // Why it failed. is_final: another attempt cannot do better.
   const std::string& reason() const { return reason_; }
   int dt_status() const { return dt_status_; }
@@ -125,14 +138,17 @@ class ClientHandshake {
   Progress fail(int dt_status, bool is_final, std::string reason);
   Progress check_reply();
   Progress secure();
+  Progress await_taken();
+  Progress check_taken();
 
   const Identity& identity_;
-  Fd fd_;
+  Channel channel_;
   ExactReader reader_;
   Hello hello_;
   Reply reply_;
-  bool hello_sent_ = false;
-  std::unique_ptr<Tls> tls_;
+  Digest proof_{}, taken_{};
+  bool hello_sent_ = false, has_proved_ = false;
+  std::unique_ptr<Tls> tls_;  // until the channel has it
   std::string reason_;
   int dt_status_ = 0;
   bool is_final_ = false;

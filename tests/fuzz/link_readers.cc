@@ -261,7 +261,7 @@ void read_operation(const std::string& bytes) {
 }
 
 std::vector<Reader> ring_readers() {
-  const ring::Reply reply{0x72745444, DT_ABI, 0, {}, {}};
+  const ring::Reply reply{0x72745444, ring::kRingProtocol, 0, {}, {}};
   ring::OperationHeader header;
   header.magic = ring::kOperationMagic;
   header.opcode = ring::Opcode::kAllreduce;

@@ -49,7 +49,7 @@ struct Talk {
   Identity client_identity, server_identity;
   ClientHandshake client;
   ServerHandshake server;
-  std::string hello, reply, proof;
+  std::string hello, reply, proof, taken;
   Progress client_end = Progress::kAgain, server_end = Progress::kAgain;
 
   Talk(const Identity& of_client, const Identity& of_server, int to)
@@ -65,6 +65,8 @@ struct Talk {
     client_end = client.step();
     proof = wire.to_server();
     if (!proof.empty()) server_end = server.step();
+    taken = wire.to_client();
+    if (!taken.empty()) client_end = client.step();
   }
 };
 
@@ -74,6 +76,38 @@ TEST(Handshake, SucceedsWithTheSameSecretAndTellsWhoCalls) {
   EXPECT_EQ(talk.server_end, Progress::kDone);
   EXPECT_EQ(talk.server.hello().from, 2);
   EXPECT_EQ(talk.server.hello().stream, Stream::kData);
+}
+
+// A server that has too many callers may close the connection while the proof is on its way.
+TEST(Handshake, ClientThatIsNotConfirmedHasNotJoined) {
+  const Identity client_identity = identity_of(2), server_identity = identity_of(3);
+  Wire wire;
+  ClientHandshake client(client_identity, 3, Stream::kData, 0, std::move(wire.client.first));
+  ServerHandshake server(server_identity, std::move(wire.server.first));
+  EXPECT_EQ(client.step(), Progress::kAgain);
+  wire.to_server();
+  EXPECT_EQ(server.step(), Progress::kAgain);
+  wire.to_client();
+  EXPECT_EQ(client.step(), Progress::kAgain) << "it has only sent its proof";
+  EXPECT_TRUE(client.has_proved());
+  wire.client.second.reset();
+  EXPECT_EQ(client.step(), Progress::kFailed);
+  EXPECT_FALSE(client.is_final()) << "it must call again";
+}
+
+TEST(Handshake, ForgedConfirmationIsRefused) {
+  const Identity client_identity = identity_of(2), server_identity = identity_of(3);
+  Wire wire;
+  ClientHandshake client(client_identity, 3, Stream::kData, 0, std::move(wire.client.first));
+  ServerHandshake server(server_identity, std::move(wire.server.first));
+  EXPECT_EQ(client.step(), Progress::kAgain);
+  wire.to_server();
+  EXPECT_EQ(server.step(), Progress::kAgain);
+  wire.to_client();
+  EXPECT_EQ(client.step(), Progress::kAgain);
+  write_now(wire.client.second.get(), wire.to_server());  // the proof itself
+  EXPECT_EQ(client.step(), Progress::kFailed);
+  EXPECT_EQ(client.dt_status(), DT_E_AUTH);
 }
 
 TEST(Handshake, ClientSeesThatTheServerHasAnotherSecret) {
@@ -136,13 +170,13 @@ TEST(Handshake, OtherVersionIsNamedByTheClient) {
   std::string hello = read_all_now(wire.client.second.get());
   Reply reply;
   std::memcpy(&reply.magic, hello.data(), sizeof reply.magic);
-  reply.version = DT_ABI + 1;
+  reply.version = kRingProtocol + 1;
   std::string bytes(sizeof reply, '\0');
   std::memcpy(bytes.data(), &reply, sizeof reply);
   write_now(wire.client.second.get(), bytes);
   EXPECT_EQ(client.step(), Progress::kFailed);
   EXPECT_EQ(client.dt_status(), DT_E_VERSION);
-  EXPECT_NE(client.reason().find("version 2"), std::string::npos) << client.reason();
+  EXPECT_NE(client.reason().find("version 4"), std::string::npos) << client.reason();
 }
 
 TEST(Handshake, ServerTellsItsVersionToAnotherOne) {
