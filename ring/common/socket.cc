@@ -155,8 +155,8 @@ Accepted accept_from(int listener) {
   auto* const peer = reinterpret_cast<sockaddr*>(&from);
   Fd fd(::accept4(listener, peer, &bytes, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (fd.valid()) {
-    avoid_bbr(fd.get());  // in case another program created the listener
-    return {std::move(fd), Address(peer, bytes)};
+    avoid_bbr(fd.get());  // of a listener that is not ours
+    return {std::move(fd), Address(peer, bytes), 0};
   }
   // accept(2) also reports errors of the connection that it removes from the queue. They say
   // nothing about the next one.
@@ -164,9 +164,12 @@ Accepted accept_from(int listener) {
     case EBADF:
     case EINVAL:
     case ENOTSOCK:
+      throw CommError(DT_E_SYS, "cannot accept a connection", errno_text(errno));
     case EMFILE:
     case ENFILE:
-      throw CommError(DT_E_SYS, "cannot accept a connection", errno_text(errno));
+    case ENOBUFS:
+    case ENOMEM:
+      return {Fd(), Address(), errno};
     default:
       return {};  // no connection, or it has closed already
   }

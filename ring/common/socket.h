@@ -48,9 +48,10 @@ Fd listen_on(const Address& address, int backlog);
 struct Accepted {
   Fd fd;
   Address from;
+  int shortage = 0;  // errno: a connection waits, and there is no descriptor or memory for it yet
 };
-// Throws if accepting will keep failing (out of descriptors, not a listener). Otherwise fd is
-// invalid if no connection waits, or it has closed already.
+// Throws when accepting will go on failing: not a listener. Otherwise fd is invalid when no
+// connection waits, when one has gone again, or for a shortage, after which to pause.
 Accepted accept_from(int listener);
 // Starts to connect. Connected when the socket is writable and pending_error is 0. Reading
 // pending_error clears it.

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "ring/common/comm_error.h"
 
 namespace dtl::ring {
 namespace {
@@ -49,7 +48,7 @@ Acceptor::Acceptor(const Identity& identity, Fd listener)
 
 void Acceptor::add_to_poll(std::vector<pollfd>& set) const {
   if (!listener_.valid()) return;
-  set.push_back({listener_.get(), POLLIN, 0});
+  if (!is_paused()) set.push_back({listener_.get(), POLLIN, 0});
   for (const Pending& pending : pending_) set.push_back({pending.handshake.fd(), POLLIN, 0});
 }
 
@@ -89,16 +88,14 @@ bool Acceptor::make_room(const std::string& origin) {
 // Callers for whom there is no place are not left in the listener's queue, where they would keep
 // out others: ranks come again.
 void Acceptor::accept_all() {
+  if (is_paused()) return;
   // A bound, so that a flood of callers does not keep handshakes from going on.
   for (std::size_t i = 0; i < places_; ++i) {
-    Accepted caller;
-    try {
-      caller = accept_from(listener_.get());
-    } catch (const CommError&) {
-      // With none to wait for, descriptors would not come back.
-      if (pending_.empty()) throw;
-      // Out of descriptors; some come back as callers go.
-      return;
+    Accepted caller = accept_from(listener_.get());
+    if (caller.shortage != 0) {
+      // Some come back as callers go, or as the program closes files.
+      shortage_ = caller.shortage;
+      paused_until_ = Clock::now() + kShortagePause;
     }
     if (!caller.fd.valid()) return;
     std::string origin = caller_origin(caller.from);

@@ -5,7 +5,8 @@
 //
 // A caller with many places cannot keep others out: an address gets as many as it leaves free, so
 // that there is always room for callers from elsewhere. Those that never proved themselves are
-// counted, by address, for the message when ranks are missing. One thread.
+// counted, by address, for the message when ranks are missing. Out of descriptors, it pauses and
+// goes on. One thread.
 
 #include <poll.h>
 
@@ -31,6 +32,8 @@ constexpr std::size_t kMaxPendingCallers = 256;  // bounds what strangers can ma
 // proof may be on its way, so it gets longer. A rank that loses its place nevertheless calls again.
 constexpr auto kMutePatience = std::chrono::milliseconds(250);
 constexpr auto kProofPatience = std::chrono::seconds(2);
+// Out of descriptors, the listener stays readable: without a pause, poll would return at once.
+constexpr auto kShortagePause = std::chrono::milliseconds(100);
 
 struct Caller {
   Channel channel;
@@ -52,6 +55,8 @@ class Acceptor {
   int fd() const { return listener_.get(); }
   // "40 callers did not prove to belong to this job: 39 from 10.0.0.9, 1 from 10.0.0.7"; or empty.
   std::string strangers() const;
+  // The errno for which callers had to wait, or 0.
+  int shortage() const { return shortage_; }
 
  private:
   struct Pending {
@@ -60,6 +65,7 @@ class Acceptor {
     Clock::time_point since;
   };
   using Counts = std::map<std::string, std::uint64_t>;
+  bool is_paused() const { return Clock::now() < paused_until_; }
   void accept_all();
   void advance(std::vector<Caller>& proved);
   bool make_room(const std::string& origin);
@@ -69,6 +75,8 @@ class Acceptor {
   const Identity& identity_;
   Fd listener_;
   std::size_t places_;
+  Clock::time_point paused_until_{};
+  int shortage_ = 0;
   std::list<Pending> pending_;  // oldest first
   Counts strangers_;            // that have gone; the empty address stands for those beyond a bound
 };

@@ -125,6 +125,11 @@ void MeetingLines::check_deadline(const std::string& what, const std::vector<int
     hint = fmt::format("on the host they come from: ss -tnp dport = :{}",
                        local_address(acceptor_->fd()).port());
   }
+  if (const int shortage = acceptor_ ? acceptor_->shortage() : 0; shortage != 0) {
+    reason += fmt::format("; {} had to let callers wait: {}", members_.name(members_.identity.rank),
+                          errno_text(shortage));
+    hint = limit_command(shortage);
+  }
   throw CommError(DT_E_TIMEOUT, fmt::format("cannot form the ring within {} ms", timeout_ms_),
                   reason, hint);
 }

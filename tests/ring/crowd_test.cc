@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -102,6 +103,33 @@ TEST_F(Crowd, RanksJoinThoughRankZeroStallsAndStrangersCall) {
   }
   EXPECT_EQ(joined_.size(), all) << "connections that the ranks believe in";
   EXPECT_EQ(proved_.size(), all) << "connections that rank 0 knows of";
+}
+
+TEST_F(Crowd, OutOfDescriptorsPausesAndGoesOn) {
+  callers_.clear();
+  callers_.emplace_back(identities_.front(), 0, Stream::kData, std::vector{there_},
+                        std::uint16_t{0});
+  for (int i = 0; i < 3; ++i) step_callers();
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const Fd highest(::dup(acceptor_.fd()));
+  rlimit few = limit;
+  few.rlim_cur = static_cast<rlim_t>(highest.get()) + 1;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  step_acceptor();
+  std::vector<pollfd> set;
+  acceptor_.add_to_poll(set);
+  const int shortage = acceptor_.shortage();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(shortage, EMFILE);
+  EXPECT_TRUE(set.empty()) << "poll would return at once";
+  const auto deadline = Clock::now() + 20s;
+  while (!callers_.empty() && Clock::now() < deadline) {
+    step_callers();
+    step_acceptor();
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(proved_.size(), 1U);
 }
 
 }  // namespace
