@@ -1,9 +1,11 @@
 // Loops around read(2) and write(2) handle interrupted and partial calls; errors name the path.
 #include "base/fd.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -13,6 +15,7 @@
 #include <cerrno>
 #include <climits>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -173,6 +176,20 @@ Pipe make_pipe() {
   int fds[2];
   if (::pipe2(fds, O_CLOEXEC) != 0) throw system_error("cannot create a pipe");
   return {Fd(fds[0]), Fd(fds[1])};
+}
+
+DescriptorUse descriptor_use() {
+  DescriptorUse use;
+  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  use.soft = limit.rlim_cur;
+  use.hard = limit.rlim_max;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/fd"), ::closedir);
+  if (!folder) return use;
+  while (::readdir(folder.get()) != nullptr) ++use.open;
+  constexpr std::size_t kOthers = 3;  // ".", ".." and the folder's own
+  use.open -= std::min(use.open, kOthers);
+  return use;
 }
 
 }  // namespace dtl

@@ -81,4 +81,12 @@ struct Pipe {
 };
 Pipe make_pipe();  // CLOEXEC
 
+// How many descriptors this process has open, and may have. Other threads may change that at once.
+struct DescriptorUse {
+  std::size_t open = 0;
+  std::size_t soft = 0, hard = 0;  // limits; RLIM_INFINITY without
+  std::size_t free() const { return soft > open ? soft - open : 0; }
+};
+DescriptorUse descriptor_use();  // without /proc, open is 0
+
 }  // namespace dtl

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ring/common/comm_error.h"
+#include "ring/common/descriptors.h"
 
 namespace dtl::ring {
 
@@ -38,6 +39,9 @@ std::string NodeSharing::open() {
     if (member.node == node) addresses.push_back(member.share);
   }
   if (memory_ == nullptr || node.empty() || addresses.size() < 2) return {};
+  provide_descriptors(addresses.size(),
+                      fmt::format("{}: cannot share memory with {} ranks",
+                                  members_.name(members_.identity.rank), addresses.size() - 1));
   return memory_->open(local_, addresses);
 }
 

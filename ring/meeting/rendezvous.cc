@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ring/common/comm_error.h"
+#include "ring/common/descriptors.h"
 #include "ring/common/socket.h"
 #include "ring/meeting/link_builder.h"
 #include "ring/meeting/meeting_lines.h"
@@ -41,6 +42,7 @@ class Rendezvous {
   void join_leader(const std::vector<Address>& addresses);
   void gather_members();
   void receive_table();
+  void build_links();
   void agree();
   void hear(int rank, const Frame& frame);
 
@@ -66,6 +68,8 @@ Links Rendezvous::run() {
                     "it stands for every address, not for rank 0's host", "hostname -I");
   }
   const int rank = members_.identity.rank;
+  const std::size_t world = members_.infos.size();
+  provide_descriptors(members_.leads() ? world - 1 : 1, fmt::format("cannot meet {} ranks", world));
   try {
     if (members_.leads()) {
       listen_as_leader(addresses);
@@ -77,7 +81,7 @@ Links Rendezvous::run() {
       receive_table();
     }
     links_.map = sharing_.agree();
-    links_.links = LinkBuilder(members_, links_.map, links_.settings.streams, lines_).build();
+    build_links();
     agree();
   } catch (const CommError& error) {
     // Rank 0 passes nothing on here: its own failure, which follows, tells the others.
@@ -156,6 +160,16 @@ void Rendezvous::receive_table() {
     lines_.turn();
   }
   decode_table(table_, *here_, links_.settings, members_.infos);
+}
+
+// Only now is it known how many ranks share memory, and so need no connection.
+void Rendezvous::build_links() {
+  const std::size_t others = members_.infos.size() - links_.map.locals().size();
+  const std::size_t streams = links_.settings.streams;
+  provide_descriptors(
+      others * (kLanes - 1 + streams),
+      fmt::format("{}: cannot connect to {} ranks", members_.name(members_.identity.rank), others));
+  links_.links = LinkBuilder(members_, links_.map, streams, lines_).build();
 }
 
 void Rendezvous::agree() {
