@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "agent/node/nics.h"
+#include "base/fd.h"
 #include "base/limits.h"
 #include "wire/private_socket.h"
 
@@ -23,6 +24,14 @@ constexpr std::string_view kDone = "DONE\n";
 constexpr std::size_t kMaxLineBytes = 128;
 constexpr std::uint32_t kMaxPayloadBytes = 1 << 20;
 constexpr std::size_t kProbePieceBytes = 16384;
+// Out of descriptors, every accept fails at once; without a pause this would take a whole core.
+constexpr auto kShortagePause = std::chrono::milliseconds(100);
+
+// Attempts that go on at the same time. As many descriptors are left for callers: node 0 of a large
+// job tries all others while all others try it.
+std::size_t attempts_at_once() {
+  return std::max<std::size_t>(1, descriptor_use().free() / 2);
+}
 
 // Makes an operation store its error here instead of throwing.
 auto quietly(boost::system::error_code& error) {
@@ -36,8 +45,9 @@ std::string probe_line(const std::string& job_id, std::uint32_t node) {
 // Closes a socket at the deadline. The handler refers to this object: await settle() first.
 class SocketDeadline {
  public:
-  SocketDeadline(asio::io_context& context, tcp::socket& socket)
-      : context_(context), timer_(context, kConnectDeadline) {
+  SocketDeadline(asio::io_context& context, tcp::socket& socket,
+                 std::chrono::milliseconds patience = kConnectDeadline)
+      : context_(context), timer_(context, patience) {
     timer_.async_wait([this, &socket](boost::system::error_code cancelled) {
       if (cancelled) return;
       passed_ = true;
@@ -58,8 +68,9 @@ class SocketDeadline {
   bool passed_ = false;
 };
 
-// One round of attempts. When every node was reached at one address and the settling time is over,
-// closes the sockets of the pending attempts.
+// One round of attempts. When every node has been reached somewhere and the settling time is over,
+// the sockets of the attempts that still wait are closed. With fewer descriptors than endpoints,
+// the attempts take turns, and each has its part of the deadline, which is that of the whole round.
 class Round {
  public:
   Round(asio::io_context& context, const Reach& wanted, std::string job_id)
@@ -75,8 +86,11 @@ class Round {
   }
 
   awaitable<std::vector<Attempt>> run() {
+    const std::size_t at_once = std::min(attempts_at_once(), attempts_.size());
+    const std::size_t turns = at_once == 0 ? 1 : (attempts_.size() + at_once - 1) / at_once;
+    patience_ = std::chrono::milliseconds(kConnectDeadline) / turns;
     TaskGroup tasks(context_);
-    for (Trial& trial : attempts_) tasks.spawn(reach(trial));
+    for (std::size_t i = 0; i < at_once; ++i) tasks.spawn(reach_in_turn());
     co_await tasks.join();
     settled_.cancel();
     co_await asio::post(context_, asio::use_awaitable);  // the handler refers to this object
@@ -91,19 +105,30 @@ class Round {
     tcp::socket socket;
   };
 
+  awaitable<void> reach_in_turn() {
+    while (next_ < attempts_.size()) {
+      Trial& trial = attempts_[next_++];
+      co_await reach(trial);
+    }
+  }
+
   awaitable<void> reach(Trial& trial) {
     Attempt& attempt = trial.attempt;
+    if (over_) {
+      attempt.problem = kLate;
+      co_return;
+    }
     boost::system::error_code error;
     const asio::ip::address address = asio::ip::make_address(attempt.endpoint.address, error);
     if (error) {
       attempt.problem = "not a numeric address";
       co_return;
     }
-    SocketDeadline deadline(context_, trial.socket);
+    SocketDeadline deadline(context_, trial.socket, patience_);
     const tcp::endpoint endpoint(address, static_cast<std::uint16_t>(attempt.endpoint.port));
     attempt.problem = co_await converse(trial.socket, endpoint, attempt.endpoint.node);
-    // A late payload is a separate result: small packets have passed.
-    if (deadline.passed() && attempt.problem != kOnlySmall) attempt.problem = "no answer in time";
+    // A payload that is late is a finding of its own: the small packets have passed.
+    if (deadline.passed() && attempt.problem != kOnlySmall) attempt.problem = kLate;
     attempt.reached = attempt.problem.empty();
     if (attempt.reached) {
       attempt.local_address = trial.socket.local_endpoint(error).address().to_string();
@@ -153,6 +178,7 @@ class Round {
     settled_.expires_after(settle_);
     settled_.async_wait([this](boost::system::error_code cancelled) {
       if (cancelled) return;
+      over_ = true;
       boost::system::error_code ignored;
       for (Trial& trial : attempts_) {
         if (!trial.attempt.reached) trial.socket.close(ignored);
@@ -168,9 +194,11 @@ class Round {
   std::uint32_t payload_;
   std::chrono::milliseconds settle_;
   asio::steady_timer settled_;
-  bool settling_ = false;
+  bool settling_ = false, over_ = false;
+  std::chrono::milliseconds patience_{};  // of one attempt
   std::vector<Trial> attempts_;
-  std::set<std::uint32_t> waiting_nodes_;  // not reached at any address yet
+  std::size_t next_ = 0;                   // the first that nobody makes yet
+  std::set<std::uint32_t> waiting_nodes_;  // not reached anywhere yet
 };
 
 awaitable<void> take_payload(tcp::socket& socket) {
@@ -239,10 +267,14 @@ awaitable<void> Listener::answer(std::shared_ptr<tcp::acceptor> acceptor, TaskGr
     const auto peer = std::make_shared<tcp::socket>(context_);  // shared with attend()
     boost::system::error_code error;
     co_await acceptor->async_accept(*peer, quietly(error));
-    // Without free descriptors every accept fails at once, and this would spin.
-    if (!acceptor->is_open() || error == asio::error::no_descriptors) co_return;
-    if (error) continue;
-    // Otherwise a program started meanwhile would inherit the connection.
+    if (!acceptor->is_open()) co_return;
+    if (error) {
+      // Mostly for want of descriptors, of which some come back.
+      asio::steady_timer pause(context_, kShortagePause);
+      co_await pause.async_wait(quietly(error));
+      continue;
+    }
+    // A program that is started meanwhile would keep the connection open.
     keep_in_this_process(*peer);
     tasks.spawn(attend(context_, peer, line));
   }

@@ -2,7 +2,15 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "agent_driver.h"
 
@@ -43,6 +51,41 @@ TEST(Probe, AgentReachesItsOwnListenerAndSaysHow) {
   const Reached closed = agent.expect<Reached>();
   EXPECT_FALSE(closed.attempts[0].reached);
   EXPECT_EQ(closed.attempts[0].problem, "Connection refused");
+  EXPECT_EQ(agent.finish(), 0);
+}
+
+// Node 0 of a large job: it tries all others while all others call it, and each takes a descriptor.
+TEST(Probe, AgentWithFewDescriptorsTriesAllAndGoesOnListening) {
+  AgentDriver agent;
+  agent.send(Listen{7});
+  const Listening listening = agent.expect<Listening>();
+  const auto folder = "/proc/" + std::to_string(agent.agent()) + "/fd";
+  const auto open = std::distance(std::filesystem::directory_iterator(folder), {});
+  rlimit limit{};
+  ASSERT_EQ(::prlimit(agent.agent(), RLIMIT_NOFILE, nullptr, &limit), 0);
+  limit.rlim_cur = static_cast<rlim_t>(open) + 8;
+  ASSERT_EQ(::prlimit(agent.agent(), RLIMIT_NOFILE, &limit, nullptr), 0);
+  // Callers that say nothing hold what is left.
+  std::vector<Fd> callers;
+  for (int i = 0; i < 12; ++i) {
+    callers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in there{};
+    there.sin_family = AF_INET;
+    there.sin_port = htons(static_cast<std::uint16_t>(listening.probe_port));
+    there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(
+        ::connect(callers.back().get(), reinterpret_cast<const sockaddr*>(&there), sizeof there),
+        0);
+  }
+  agent.pump([] { return false; }, std::chrono::milliseconds(300));
+  callers.clear();
+  agent.pump([] { return false; }, std::chrono::milliseconds(300));
+  Reach reach;
+  for (int i = 0; i < 40; ++i) reach.endpoints.push_back({"127.0.0.1", listening.probe_port, 7});
+  agent.send(reach);
+  const Reached reached = agent.expect<Reached>();
+  ASSERT_EQ(reached.attempts.size(), 40U);
+  for (const Attempt& attempt : reached.attempts) EXPECT_EQ(attempt.problem, "");
   EXPECT_EQ(agent.finish(), 0);
 }
 
