@@ -63,12 +63,16 @@ std::string node_key() {
   return fmt::format("{} {}", boot, ::geteuid());
 }
 
-ShmNode::ShmNode(int max_local) : layout_(max_local), wake_(make_pipe()) {
+ShmNode::ShmNode(int max_local)
+    : max_local_(static_cast<std::size_t>(max_local)),
+      bytes_(Layout::most_bytes(max_local_)),
+      layout_(max_local_),
+      wake_(make_pipe()) {
   set_nonblocking(wake_.read_end.get());
   set_nonblocking(wake_.write_end.get());
-  memory_ = sealed_memory("dtring", layout_.bytes);
+  memory_ = sealed_memory("dtring", bytes_);
   if (memory_.valid()) {
-    segment_ = Mapping::of(memory_.get(), layout_.bytes, PROT_READ | PROT_WRITE, 0);
+    segment_ = Mapping::of(memory_.get(), bytes_, PROT_READ | PROT_WRITE, 0);
   }
   if (segment_.data() == nullptr) {
     throw CommError(DT_E_SYS, "cannot make memory for the ranks of this node", errno_text(errno));
@@ -76,7 +80,7 @@ ShmNode::ShmNode(int max_local) : layout_(max_local), wake_(make_pipe()) {
   fill_random({reinterpret_cast<std::uint8_t*>(token_.data()), token_.size()});
   auto* header = new (segment_.data()) SegmentHeader;
   header->magic = kSegmentMagic;
-  header->max_local = static_cast<std::uint32_t>(layout_.max_local);
+  header->max_local = static_cast<std::uint32_t>(max_local_);
   std::memcpy(header->token, token_.data(), kTokenBytes);
   header->token_address = reinterpret_cast<std::uintptr_t>(token_.data());
   cpu_set_t cpus;
@@ -100,7 +104,8 @@ std::string ShmNode::address() const {
 
 std::string ShmNode::open(int own, const std::vector<std::string>& addresses) {
   own_ = own;
-  if (addresses.size() > layout_.max_local) return "there are too many ranks on this node";
+  if (addresses.size() > max_local_) return "there are too many ranks on this node";
+  layout_ = Layout(addresses.size());
   peers_.resize(addresses.size());
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     if (static_cast<int>(i) == own) continue;
@@ -127,14 +132,14 @@ std::string ShmNode::open_peer(const std::string& text, Peer& peer) const {
   // SIGBUS. Another size means another layout.
   const int seals = ::fcntl(memory.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || status.st_uid != ::geteuid() ||
-      static_cast<std::size_t>(status.st_size) != layout_.bytes) {
+      static_cast<std::size_t>(status.st_size) != bytes_) {
     errno = EBADMSG;
     return refuse("use the memory of");
   }
   peer.segment = Mapping::of(memory.get(), layout_.bytes, PROT_READ | PROT_WRITE, 0);
   if (peer.segment.data() == nullptr) return refuse("map the memory of");
   const SegmentHeader& header = Layout::header(peer.segment.data());
-  if (header.magic != kSegmentMagic || header.max_local != layout_.max_local ||
+  if (header.magic != kSegmentMagic || header.max_local != max_local_ ||
       std::memcmp(header.token, address.token, kTokenBytes) != 0) {
     errno = EBADMSG;
     return refuse("use the memory of");

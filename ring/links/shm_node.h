@@ -38,7 +38,8 @@ class ShmNode {
   ShmNode& operator=(const ShmNode&) = delete;
 
   std::string address() const;  // for peers, over an authenticated connection
-  // addresses: of all ranks of this node, of which own is this one. Empty, or why it does not work.
+  // addresses: of all ranks of this node, of which own is this one; as many on all of them. Empty,
+  // or why it does not work.
   std::string open(int own, const std::vector<std::string>& addresses);
   // The ranks of this node have fewer CPUs than they are. Then none should wait by polling: it
   // would keep the rank that it waits for from running.
@@ -71,7 +72,9 @@ class ShmNode {
   // After something was published for the peer: wakes it if it sleeps.
   static void ring(const Peer& peer);
 
-  const Layout layout_;
+  const std::size_t max_local_;
+  const std::size_t bytes_;  // of a segment
+  Layout layout_;            // of the ranks of this node, from open() on
   // In private memory, where peers read it by process_vm_readv to see whether they can.
   std::array<std::byte, kTokenBytes> token_{};
   Fd memory_;

@@ -17,7 +17,7 @@ constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kMaxRegions = 64;              // dt_alloc's that peers read without a copy
 constexpr std::size_t kSlots = 16;                   // frames of one lane that wait for one peer
 constexpr std::size_t kMaxCpus = 1024;               // further ones are not looked at
-constexpr std::uint32_t kSegmentMagic = 0x65735444;  // "DTse"
+constexpr std::uint32_t kSegmentMagic = 0x66735444;  // "DTsf": the layout, raised when it changes
 
 // A shared or private mapping; move only.
 class Mapping {
@@ -80,12 +80,16 @@ struct Slot {
 };
 static_assert(sizeof(Slot) == 128);
 
+// Follows from how many ranks the node has, which is known once all have met. Segments are made
+// earlier, so that their addresses can be told at the meeting, and are as long as any layout needs.
 struct Layout {
-  explicit Layout(int max_local);
+  explicit Layout(std::size_t locals);
+  // The longest of nodes with at most this many ranks.
+  static std::size_t most_bytes(std::size_t max_local);
 
-  std::size_t max_local;
+  std::size_t locals;
   std::size_t pair_bytes;  // of all slots for one peer
-  std::size_t bytes;       // of a segment
+  std::size_t bytes;       // of a segment that are used
 
   static SegmentHeader& header(std::byte* segment) {
     return *std::launder(reinterpret_cast<SegmentHeader*>(segment));

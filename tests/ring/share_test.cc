@@ -64,11 +64,11 @@ std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
 
 // Two ranks of one node, in one process.
 struct Two {
-  ShmNode left{2}, right{2};
+  ShmNode left, right;
   std::unique_ptr<Link> to_right, to_left;
   Taker at_left, at_right;
 
-  Two() {
+  explicit Two(int world = 2) : left(world), right(world) {
     const std::vector<std::string> addresses{left.address(), right.address()};
     EXPECT_EQ(left.open(0, addresses), "");
     EXPECT_EQ(right.open(1, addresses), "");
@@ -100,6 +100,24 @@ TEST(Share, CarriesFramesOfEveryLaneAndSizeInOrder) {
   std::vector<std::uint32_t> all(sequence);
   std::iota(all.begin(), all.end(), 1u);
   EXPECT_EQ(two.at_left.sequences_sent, all);
+}
+
+// Slots that were made for every rank of the world had no room for long payloads.
+TEST(Share, SlotsOfAPairAreAsLongInALargeWorld) {
+  const Two small, large(200);
+  const std::byte data{};
+  for (const Lane lane : {Lane::kSmall, Lane::kBulk, Lane::kPair}) {
+    EXPECT_EQ(large.to_right->frame_bytes(lane, &data, nullptr),
+              small.to_right->frame_bytes(lane, &data, nullptr));
+  }
+}
+
+TEST(Share, NodesOfEverySizeFitIntoTheirSegments) {
+  for (const std::size_t world : {2, 16, 17, 128, 129, 1024}) {
+    for (std::size_t locals = 1; locals <= world; ++locals) {
+      ASSERT_LE(Layout(locals).bytes, Layout::most_bytes(world)) << locals << " of " << world;
+    }
+  }
 }
 
 TEST(Share, HoldsFramesUntilTheyAreAdmittedAndSaysWhenItIsFull) {
