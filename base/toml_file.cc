@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -278,24 +279,29 @@ std::optional<std::vector<std::string>> TomlFile::strings(const std::string& key
   return texts;
 }
 
-std::vector<std::pair<std::string, std::string>> TomlFile::table(const std::string& key) {
+std::vector<TomlEntry> TomlFile::entries(const std::string& key) {
   impl_->asked_tables.insert(key);
   const Value* value = impl_->find(key);
   if (value == nullptr) return {};
   if (!value->is_table()) throw impl_->wrong_type(key, *value, kOneTable);
   // By line and column, since toml11's map is sorted by name.
-  using Entry = std::tuple<std::size_t, std::size_t, std::string, std::string>;
-  std::vector<Entry> entries;
+  std::map<std::tuple<std::size_t, std::size_t, std::string>, TomlEntry> in_order;
   const std::string prefix = key.empty() ? "" : key + ".";
   for (const auto& [name, item] : value->as_table()) {
     const TomlPlace place = place_of(item);
-    entries.emplace_back(place.line, place.column, name,
-                         impl_->scalar_of(prefix + written(name), item));
+    in_order[{place.line, place.column, name}] = {
+        name, impl_->scalar_of(prefix + written(name), item),
+        file_place(impl_->path, place.line, place.column), impl_->shown(written(name), item)};
   }
-  std::sort(entries.begin(), entries.end());
+  std::vector<TomlEntry> entries;
+  for (auto& [place, entry] : in_order) entries.push_back(std::move(entry));
+  return entries;
+}
+
+std::vector<std::pair<std::string, std::string>> TomlFile::table(const std::string& key) {
   std::vector<std::pair<std::string, std::string>> result;
-  for (auto& [line, column, name, text] : entries) {
-    result.emplace_back(std::move(name), std::move(text));
+  for (TomlEntry& entry : entries(key)) {
+    result.emplace_back(std::move(entry.name), std::move(entry.text));
   }
   return result;
 }

@@ -16,6 +16,13 @@ namespace dtl {
 
 Library toml_library();  // toml11, for --version -v
 
+// A scalar of a table.
+struct TomlEntry {
+  std::string name, text;  // the text as it would be typed on a command line
+  std::string place;       // "FILE:LINE:COLUMN", of the value
+  std::string shown;       // "ranks = 2.5", as the file has it: a string is in quotes
+};
+
 class TomlFile {
  public:
   // Throws Error(kBadInput) "FILE:LINE: ..." for a missing or malformed file.
@@ -36,7 +43,9 @@ class TomlFile {
   // A table of scalars, in file order, with values as on a command line. The empty key is the file
   // itself.
   std::vector<std::pair<std::string, std::string>> table(const std::string& key);
-  // The number of tables [[key]]; their keys are "key.0.name", "key.1.name" and so on.
+  // The same with their places.
+  std::vector<TomlEntry> entries(const std::string& key);
+  // How many tables [[key]] there are; their keys are "key.0.name", "key.1.name" and so on.
   std::size_t tables(const std::string& key);
   // "FILE:LINE" of a key, for messages about its value.
   std::string where(const std::string& key) const;

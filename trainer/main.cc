@@ -4,7 +4,9 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <exception>
 #include <string>
 #include <thread>
@@ -13,6 +15,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/machine/descriptor_limit.h"
+#include "base/text.h"
 #include "trainer/completion.h"
 #include "trainer/init/init_model.h"
 #include "trainer/job/fine_tune.h"
@@ -49,6 +52,30 @@ std::string version_text(bool verbose) {
   return text;
 }
 
+// dtlaunch asks whether a line would be taken, before the job: __check N, N times a key of the job
+// file with its place and its text, and the line. The parts of an error are the answer.
+int check_line(const std::vector<std::string>& arguments) {
+  const std::size_t count =
+      arguments.size() > 1
+          ? static_cast<std::size_t>(parse_integer(arguments[1], 0, 1 << 20).value_or(0))
+          : 0;
+  std::size_t at = 2;
+  std::vector<OptionPlace> places;
+  for (; places.size() < count && at + 3 <= arguments.size(); at += 3) {
+    places.push_back({arguments[at], arguments[at + 1], arguments[at + 2]});
+  }
+  try {
+    parse_settings({arguments.begin() + static_cast<std::ptrdiff_t>(std::min(at, arguments.size())),
+                    arguments.end()},
+                   places);
+  } catch (const Error& error) {
+    const std::string parts[] = {std::to_string(static_cast<int>(error.status())),
+                                 error.attempted(), error.reason(), error.hint()};
+    for (const std::string& part : parts) std::fwrite(part.c_str(), 1, part.size() + 1, stdout);
+  }
+  return 0;
+}
+
 int train(const Settings& settings) {
   // Must run before any thread starts: threads inherit MXCSR.
   flush_denormals();
@@ -78,11 +105,7 @@ int run(const std::vector<std::string>& arguments) {
       say(answer);
       return 0;
     }
-    // dtlaunch --dry-run uses this to check a command line before the job.
-    if (!arguments.empty() && arguments.front() == "__check") {
-      parse_settings({arguments.begin() + 1, arguments.end()});
-      return 0;
-    }
+    if (!arguments.empty() && arguments.front() == "__check") return check_line(arguments);
     // For the tests that compare the man page with the table of options.
     if (!arguments.empty() && arguments.front() == "__options") {
       say(all_rows_text());

@@ -113,24 +113,24 @@ std::vector<Host> host_list(TomlFile& file) {
   }
 }
 
-// [trainer] as dttrain's command line: key = value -> --key value, true -> --key. Only dttrain
-// knows its settings and reports wrong ones.
-std::vector<std::string> trainer_flags(TomlFile& file) {
+// [trainer] as the command line of dttrain: key = value -> --key value, true -> --key alone.
+// dttrain alone knows its settings and says which of them are wrong.
+std::vector<std::string> trainer_flags(const std::vector<TomlEntry>& entries) {
   std::vector<std::string> flags;
-  for (const auto& [key, value] : file.table("trainer")) {
+  for (const auto& [key, value, place, shown] : entries) {
     const bool good = key.find_first_not_of(
                           "abcdefghijklmnopqrstuvwxyz"
                           "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                           "0123456789_-") == std::string::npos;
     if (!good || key.empty() || key[0] == '-') {
-      throw bad_value(file, "trainer",
-                      fmt::format("'{}' is not the name of a setting", printable(key)),
-                      "max_steps = 100");
+      throw file_error(place, "", fmt::format("'{}' is not the name of a setting", printable(key)),
+                       "max_steps = 100");
     }
+    const bool text = shown.ends_with('"');
     // dttrain's flags are off unless given.
-    if (value == "false") continue;
+    if (value == "false" && !text) continue;
     flags.push_back("--" + key);
-    if (value != "true") flags.push_back(value);
+    if (value != "true" || text) flags.push_back(value);
   }
   return flags;
 }
@@ -196,11 +196,11 @@ bool is_dttrain(const std::string& program) {
   return std::filesystem::path(program).filename() == "dttrain";
 }
 
-std::vector<std::string> command(TomlFile& file) {
+std::vector<std::string> command(TomlFile& file, const std::vector<TomlEntry>& trainer) {
   const auto program = text(file, "program");
   const auto arguments = file.strings("arguments");
-  const std::vector<std::string> flags = trainer_flags(file);
-  // Another program would misread these flags.
+  const std::vector<std::string> flags = trainer_flags(trainer);
+  // Another program would get flags that mean something else to it.
   if (program && !is_dttrain(*program) && !flags.empty()) {
     throw bad_value(file, "trainer",
                     fmt::format("[trainer] is for dttrain, and program is '{}'", *program),
@@ -232,7 +232,8 @@ JobFile parse_job_file(const std::string& toml, const std::string& path) {
   // Without a program it would start the demonstration.
   if (file.empty()) throw file_error(file_place(path, 1), "", "the file is empty", kManual);
   refuse_old_key(file);
-  job.command = command(file);
+  job.trainer = file.entries("trainer");
+  job.command = command(file, job.trainer);
   job.programs = programs(file, path);
   if (!job.programs.empty() && !job.command.empty()) {
     throw bad_value(file, "programs", "there are programs in [[programs]] and outside",

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/toml_file.h"
 #include "launcher/options/options.h"
 #include "plan/request/host.h"
 #include "plan/request/request.h"
@@ -17,6 +18,7 @@ struct JobFile {
   std::string path;
   std::vector<std::string> command;   // program, arguments, then [trainer] as flags of dttrain;
                                       // empty: the file names no program
+  std::vector<TomlEntry> trainer;     // [trainer], for messages about it
   std::vector<ProgramLine> programs;  // [[programs]]; never together with command
   Variables environment;              // [environment], in file order; for all programs
   std::optional<Inheritance> inheritance;

@@ -213,6 +213,15 @@ int run_detached(const JobSettings& settings, const SessionOptions& options,
   });
 }
 
+void check_trainer(const JobInputs& inputs, const Request& request, const Surroundings& around) {
+  TrainerCheck check;
+  check.folder = around.program_directory;
+  check.dry_run = inputs.line.dry_run;
+  // A program of the command line comes without the settings in the file.
+  if (inputs.file && inputs.line.programs[0].command.empty()) check.trainer = inputs.file->trainer;
+  check_trainer_lines(request, check);
+}
+
 int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   const CommandLine& line = inputs.line;
   const Surroundings around = asking_surroundings();
@@ -236,7 +245,7 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   SessionOptions options = session_options(line, settings, around, start);
   if (!line.dry_run && nodes == nullptr) tell_of_missing_records();
   if (nodes != nullptr) nodes->serve(options, start);
-  if (line.dry_run) check_trainer_lines(settings.request, around.program_directory);
+  check_trainer(inputs, settings.request, around);
   if (line.detach && line.dry_run) {
     log_notice("--detach: left out: --dry-run starts nothing");
   }

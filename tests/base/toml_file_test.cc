@@ -221,5 +221,14 @@ TEST(TomlFile, SaysWhichFileIsMissing) {
   }
 }
 
+TEST(TomlFile, GivesPlacesOfATablesValues) {
+  TomlFile file = TomlFile::parse("[t]\n'b' = \"x\"\na =  2.5\n", "f.toml");
+  const std::vector<TomlEntry> entries = file.entries("t");
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].place + ": " + entries[0].shown, "f.toml:2:7: b = \"x\"");
+  EXPECT_EQ(entries[1].place + ": " + entries[1].shown, "f.toml:3:6: a = 2.5");
+  EXPECT_EQ(entries[1].text, "2.5");
+}
+
 }  // namespace
 }  // namespace dtl::toml_file_test

@@ -3,6 +3,7 @@
 # with its value, or the file with its line. A hint is present.
 . "$(dirname "$0")/lib.sh"
 need_program dtlaunch
+need_program dttrain
 cd "$work" || exit 1
 checked=0
 
@@ -94,6 +95,11 @@ shaped '-np' -np
 shaped 'doctr' doctr
 shaped 'WORLD_SIZE=7' -np 1 -genv WORLD_SIZE=7 true
 
+# What dttrain refuses.
+shaped 'dttrain: --learning_rate x' dttrain --learning_rate x
+shaped 'dttrain: --max_stepz' -np 2 dttrain --max_stepz 4
+expect_count 1 . "$work/err"
+
 # Subcommands.
 shaped 'kill' kill
 shaped 'zz' kill zz
@@ -116,6 +122,7 @@ shaped 'folder: cannot read' -f folder true
 file() { # NAME TEXT WHERE: a hostfile, a job file or a file of programs
   local options=(-f "$1" true)
   [[ $1 != *.toml ]] || options=(-c "$1" true)
+  [[ $2 != '[trainer]'* ]] || options=(-c "$1")
   [[ $1 != jobs ]] || options=(-configfile "$1")
   printf '%b' "$2" >"$1"
   shaped "$3" "${options[@]}"
@@ -136,6 +143,12 @@ file job.toml 'scheduler = "nosuch"\n' 'job.toml:1: scheduler = "nosuch"'
 file job.toml '[pinning]\nbind_to = "chip"\n' 'job.toml:2: pinning.bind_to = "chip"'
 file job.toml 'hosts.file = "nowhere"\n' 'job.toml:1: hosts.file = "nowhere": cannot read'
 file job.toml 'ranks = \n' 'job.toml:1'
+file job.toml '[trainer]\nlearning_rate = -1\n' 'job.toml:2:17: learning_rate = -1'
+file job.toml '[trainer]\ndo_train = "yes"\n' 'job.toml:2:12: do_train = "yes"'
+file job.toml '[trainer]\nmax-stepz = 4\n' 'job.toml:2:13: max-stepz = 4'
+file job.toml '[trainer]\nload_best_model_at_end = true\n' 'job.toml:2:26: load_best_model_at_end = true'
+file job.toml '[trainer]\nmax_steps = 4\n' 'job.toml: nothing to do'
+expect_count 1 . "$work/err"
 file jobs '-n 1 true\n-n x true\n' 'jobs:2: -n x'
 file jobs "-n 1 'true\n" 'jobs:1'
 

@@ -261,7 +261,7 @@ TEST(JobFile, RefusesNamesThatAreNone) {
             "job.toml:1: environment: 'A B' is not the name of a variable. "
             "Try: NAME = \"VALUE\"");
   EXPECT_EQ(error_of("[trainer]\n\"a b\" = 1"),
-            "job.toml:1: trainer: 'a b' is not the name of a setting. Try: max_steps = 100");
+            "job.toml:2:9: 'a b' is not the name of a setting. Try: max_steps = 100");
   EXPECT_EQ(error_of("program = \"\""),
             "job.toml:1: program = \"\": the value is empty. Try: man 5 dtlaunch.toml");
 }

@@ -1,5 +1,6 @@
 #include "trainer/settings/argument_file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,16 +80,82 @@ TEST_F(ArgumentFile, GivesWayToOptionsBehindIt) {
 
 TEST_F(ArgumentFile, IsNamedWithTheKeyThatIsWrong) {
   EXPECT_THAT(complaint("a.json", R"({"learning_rat": 1})"),
-              HasSubstr("a.json:1:18: 'learning_rat'"));
-  EXPECT_THAT(complaint("a.json", R"({"learning_rat": 1})"), HasSubstr("learning_rate"));
+              HasSubstr("a.json:1:18: \"learning_rat\": 1: no option has this name. "
+                        "Try: \"learning_rate\": 1"));
   EXPECT_THAT(complaint("a.json", R"({"seed": "many"})"), HasSubstr("a.json:1:10: "));
-  EXPECT_THAT(complaint("a.json", R"({"seed": {"a": 1}})"), HasSubstr("'seed' must be"));
+  EXPECT_THAT(complaint("a.json", R"({"seed": {"a": 1}})"),
+              HasSubstr("\"seed\": {\"a\":1}: must be"));
   EXPECT_THAT(complaint("a.json", R"({"fp16": true})"), HasSubstr("use --bf16"));
   EXPECT_THAT(complaint("a.json", R"({"help": true})"),
-              HasSubstr("'help': no file has this option. Try: dttrain --help"));
+              HasSubstr("\"help\": true: no file has this option. Try: dttrain --help"));
   EXPECT_THAT(complaint("a.json", R"({"do_train": "perhaps"})"), HasSubstr("neither true nor"));
-  EXPECT_THAT(complaint("b.toml", "\nseed = -1\n"), HasSubstr("b.toml:2: "));
-  EXPECT_THAT(complaint("b.toml", "\n\nsedd = 1\n"), HasSubstr("b.toml:3: 'sedd'"));
+  EXPECT_THAT(complaint("b.toml", "\nseed = -1\n"), HasSubstr("b.toml:2:8: seed = -1: "));
+  EXPECT_THAT(complaint("b.toml", "\n\nsedd = 1\n"),
+              HasSubstr("b.toml:3:8: sedd = 1: no option has this name. Try: seed = 1"));
+}
+
+TEST_F(ArgumentFile, IsNamedWhereItsOptionsDoNotFitTogether) {
+  EXPECT_THAT(complaint("a.json", "{\n\"save_strategy\": \"best\"}"),
+              HasSubstr("a.json:2:18: \"save_strategy\": \"best\": needs evaluations, but "
+                        "--eval_strategy is no. Try: \"eval_strategy\": \"epoch\""));
+  EXPECT_THAT(complaint("b.toml", "do_train = true\nmodel_name_or_path = 'm'\n"),
+              HasSubstr("b.toml:1:12: do_train = true: needs --train_file. "
+                        "Try: train_file = \"FILE\""));
+  EXPECT_THAT(complaint("b.toml", "do_train = true\n"),
+              HasSubstr("b.toml: --model_name_or_path: missing"));
+}
+
+TEST_F(ArgumentFile, DoesNotAnswerForTheCommandLine) {
+  try {
+    parse_settings({folder_.write("a.toml", "do_eval = true\nmodel_name_or_path = 'm'\n"),
+                    "--do_eval=false", "--do_train"});
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "--do_train: needs --train_file. Try: --train_file FILE");
+  }
+}
+
+// Texts are true in transformers, and "yes" is on the command line.
+TEST_F(ArgumentFile, HasFlagsThatAreTrueOrFalse) {
+  for (const char* value : {"\"yes\"", "\"true\"", "1"}) {
+    EXPECT_THAT(complaint("a.json", fmt::format("{{\"do_train\": {}}}", value)),
+                HasSubstr(fmt::format("\"do_train\": {}: neither true nor false. "
+                                      "Try: \"do_train\": true",
+                                      value)));
+    EXPECT_THAT(complaint("a.toml", fmt::format("do_train = {}", value)),
+                HasSubstr(fmt::format("a.toml:1:12: do_train = {}: neither true nor false. "
+                                      "Try: do_train = true",
+                                      value)));
+  }
+  EXPECT_THAT(complaint("a.toml", "do_train = 'no'"), HasSubstr("Try: do_train = false"));
+  EXPECT_TRUE(parse_settings({"--do_eval", "yes", "--help"}).do_eval);
+}
+
+TEST_F(ArgumentFile, SuggestsTheWordThatWasMeant) {
+  EXPECT_THAT(complaint("a.toml", "eval_strategy = 'epochs'"),
+              HasSubstr("not one of no, steps, epoch. Try: eval_strategy = \"epoch\""));
+}
+
+// As `dtlaunch` has turned it into words.
+TEST_F(ArgumentFile, MayBeATableOfAJobFile) {
+  const auto said = [](const std::vector<std::string>& words,
+                       const std::vector<OptionPlace>& places) -> std::string {
+    try {
+      parse_settings(words, places);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(
+      said({"--learning-rate", "x"}, {{"learning-rate", "j.toml:2:5", "learning-rate = x"}}),
+      HasSubstr("j.toml:2:5: learning-rate = x: not a number"));
+  EXPECT_EQ(said({"--max_stepz", "3"}, {{"max_stepz", "j.toml:2:5", "max_stepz = 3"}}),
+            "j.toml:2:5: max_stepz = 3: no option has this name. Try: max_steps = 3");
+  EXPECT_EQ(said({"--do_train", "yes"}, {{"do_train", "j.toml:2:5", "do_train = \"yes\""}}),
+            "j.toml:2:5: do_train = \"yes\": neither true nor false. Try: do_train = true");
+  EXPECT_EQ(said({"--seed", "x"}, {{"do_train", "j.toml:2:5", "do_train = true"}}).find("--seed x"),
+            0U);
 }
 
 TEST_F(ArgumentFile, MustBeAnObject) {
@@ -96,6 +163,8 @@ TEST_F(ArgumentFile, MustBeAnObject) {
   EXPECT_THAT(complaint("a.json", "{\n\"seed\": 1,,}"),
               HasSubstr("a.json:2:11: cannot read the options: it is not JSON"));
   EXPECT_THAT(complaint("b.toml", "seed 1\n"), HasSubstr("b.toml:1"));
+  EXPECT_THAT(complaint("b.toml", "# nothing\n"), HasSubstr("b.toml:1: the file is empty. Try: "));
+  EXPECT_THAT(complaint("a.json", ""), HasSubstr("a.json:1:1: "));
 }
 
 TEST_F(ArgumentFile, MayNotNestDeeply) {

@@ -47,6 +47,14 @@ std::string value_of(const std::string& path, const std::string& key, const Orde
   return join(texts, ",");
 }
 
+// Of a long list the key alone, as of a secret.
+std::string shown_json(const std::string& key, const OrderedJson& value) {
+  constexpr std::size_t kMostShown = 60;
+  const std::string quoted = OrderedJson(key).dump(), text = value.dump();
+  const bool whole = text.size() <= kMostShown && !looks_secret(key);
+  return whole ? fmt::format("{}: {}", quoted, text) : quoted;
+}
+
 std::vector<FileArgument> read_json(const std::string& path, const std::string& text) {
   if (nests_too_deep(text)) refuse(path, kNestsTooDeep);
   const OrderedJson root = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -58,7 +66,8 @@ std::vector<FileArgument> read_json(const std::string& path, const std::string& 
     const bool is_object = value.is_object() && !value.empty();
     const std::string text_value =
         value.is_object() && !is_object ? "" : value_of(place, key, value);
-    arguments.push_back({option_name(key), text_value, place, is_object});
+    arguments.push_back(
+        {option_name(key), text_value, {key, place, shown_json(key, value)}, is_object});
   }
   return arguments;
 }
@@ -67,10 +76,12 @@ std::vector<FileArgument> read_toml(const std::string& path, const std::string& 
   std::vector<FileArgument> arguments;
   try {
     TomlFile file = TomlFile::parse(text, path);
-    for (auto& [key, value] : file.table("")) {
-      // A key inside a table has no position of its own.
-      const std::string where = key.find('.') == key.npos ? file.where(key) : path;
-      arguments.push_back({option_name(key), std::move(value), where});
+    // Nothing but comments, perhaps.
+    if (file.empty()) refuse(file_place(path, 1), "the file is empty");
+    for (TomlEntry& entry : file.entries("")) {
+      const std::string shown = looks_secret(entry.name) ? entry.name : entry.shown;
+      arguments.push_back(
+          {option_name(entry.name), std::move(entry.text), {entry.name, entry.place, shown}});
     }
   } catch (const Error& error) {  // all ranks read the same file: one message is enough
     throw Error(Exit::kUsage, error.attempted(), error.reason(), error.hint());

@@ -55,43 +55,103 @@ const Manner& manner() {
   return kManner;
 }
 
-[[noreturn]] void reject_word(const std::string& word) {
+const OptionPlace* find_place(const std::vector<OptionPlace>& places, const std::string& word) {
+  // A key may have dashes between its words, and so has the word then.
+  const auto found = std::find_if(places.begin(), places.end(),
+                                  [&](const OptionPlace& at) { return "--" + at.key == word; });
+  return found == places.end() ? nullptr : &*found;
+}
+
+// A key that no option has, or only the command line.
+Error unknown_key(const OptionPlace& at, const std::string& name) {
+  const auto table = option_table().options();
+  const bool known = find_option(table, "--" + name, Spelling::kExact) != nullptr;
+  const std::string near = known ? "" : nearest_option(table, "--" + name);
+  const Option* other = near.empty() ? nullptr : find_option(table, near, Spelling::kExact);
+  std::string hint = kHelp;
+  if (other != nullptr && may_stand_in_file(*other)) {
+    hint = at.shown;
+    hint.replace(hint.find(at.key), at.key.size(), bare_name(near));
+  }
+  return Error(Exit::kUsage, at.where(),
+               known ? "no file has this option" : "no option has this name", hint);
+}
+
+[[noreturn]] void reject_word(const std::string& word, const std::vector<OptionPlace>& places) {
+  if (const OptionPlace* at = find_place(places, word)) throw unknown_key(*at, at->key);
   const std::string near =
       word.starts_with("-") ? nearest_option(option_table().options(), word) : "";
   throw Error(Exit::kUsage, word, word.starts_with("-") ? "unknown option" : "not an option",
               near.empty() ? kHelp : near);
 }
 
-// `given` tells explicit values from defaults: some rules need the difference.
+// The word that was meant, of an option that takes one of several; else the option in --help.
+std::string hint_for(const GivenOption& given) {
+  const std::string_view column = given.option->value;
+  if (column.find('|') == column.npos) return kHelp;
+  const std::vector<std::string> words = split(column, '|');
+  const std::string near = nearest(to_lower(given.value), words);
+  return near.empty() ? kHelp : fmt::format("{} {}", given.option->names.back(), near);
+}
+
+// `given` tells a value that somebody wrote from a default: some rules need the difference.
 void take(const std::vector<GivenOption>& options, Settings& settings, Names& given) {
-  option_table().apply(options, settings, kHelp);
   for (const GivenOption& each : options) {
-    // Use the last name, which is also the key in files.
+    option_table().apply({each}, settings, hint_for(each));
+    // By the last name, which is also the key in files.
     given.insert(std::string(bare_name(each.option->names.back())));
   }
 }
 
-void parse_words(const std::vector<std::string>& arguments, Settings& settings, Names& given) {
+// The same for one that stands in a file. A flag is true or false there: the text "yes" would be
+// true on the command line, and in transformers every text is.
+void take_placed(const OptionPlace& at, GivenOption given, Settings& settings, Names& names) {
+  given.typed = at.where();
+  if (given.option->takes == Takes::kNothing && !at.is_truth()) {
+    const bool truth = parse_truth(given.value).value_or(true);
+    throw Error(Exit::kUsage, at.where(), "neither true nor false",
+                hint_in_file(fmt::format("--{} {}", at.key, truth), at));
+  }
+  try {
+    take({given}, settings, names);
+  } catch (const Error& error) {
+    // kUsage whatever has failed: all ranks read the same file, and one complaint is enough.
+    throw Error(Exit::kUsage, error.attempted(), error.reason(), hint_in_file(error.hint(), at));
+  }
+}
+
+// Returns the canonical names of the options that stand in no file.
+std::vector<std::string> parse_words(const std::vector<std::string>& arguments,
+                                     const std::vector<OptionPlace>& places, Settings& settings,
+                                     Names& given) {
+  std::vector<std::string> on_line;
   const OptionWords words = read_option_words(option_table().options(), arguments, manner());
-  take(words.options, settings, given);
-  if (!asks_about_program(settings) && !words.rest.empty()) reject_word(words.rest.front());
+  for (const GivenOption& each : words.options) {
+    if (const OptionPlace* at = find_place(places, each.spelled)) {
+      take_placed(*at, each, settings, given);
+    } else {
+      take({each}, settings, given);
+      on_line.emplace_back(each.option->names.back());
+    }
+  }
+  if (!asks_about_program(settings) && !words.rest.empty()) {
+    reject_word(words.rest.front(), places);
+  }
+  return on_line;
 }
 
 // Names in a file must be complete: only the command line allows abbreviations.
 const Option& option_in_file(const FileArgument& argument) {
-  const auto table = option_table().options();
-  const Option* option = find_option(table, "--" + argument.name, Spelling::kExact);
+  const Option* option =
+      find_option(option_table().options(), "--" + argument.name, Spelling::kExact);
   if (option != nullptr && may_stand_in_file(*option)) return *option;
-  const std::string near = nearest_option(table, argument.name);
-  const Option* other = near.empty() ? nullptr : find_option(table, near, Spelling::kExact);
-  const bool useful = other != nullptr && may_stand_in_file(*other);
-  throw Error(Exit::kUsage, fmt::format("{}: '{}'", argument.where, argument.name),
-              option == nullptr ? "no option has this name" : "no file has this option",
-              useful ? std::string(bare_name(near)) : kHelp);
+  throw unknown_key(argument.at, argument.name);
 }
 
-void parse_file(const std::string& path, Settings& settings, Names& given) {
+// Returns the places of its options.
+std::vector<OptionPlace> parse_file(const std::string& path, Settings& settings, Names& given) {
   std::vector<std::string> usual;
+  std::vector<OptionPlace> places;
   for (const FileArgument& argument : read_argument_file(path)) {
     const Option& option = option_in_file(argument);
     // transformers' training_args.json has a hundred such keys: report them in one line.
@@ -100,20 +160,17 @@ void parse_file(const std::string& path, Settings& settings, Names& given) {
       continue;
     }
     if (argument.is_object && option.value != "JSON") {
-      throw Error(Exit::kUsage, argument.where,
-                  fmt::format("'{}' must be a text, a number, true or false", argument.name),
+      throw Error(Exit::kUsage, argument.at.where(), "must be a text, a number, true or false",
                   kHelp);
     }
-    try {
-      take({{&option, argument.value, argument.name, argument.where}}, settings, given);
-    } catch (const Error& error) {
-      // Always kUsage: all ranks read the same file, and one message is enough.
-      throw Error(Exit::kUsage, error.attempted(), error.reason(), error.hint());
-    }
+    take_placed(argument.at, {&option, argument.value, argument.name}, settings, given);
+    places.push_back(argument.at);
   }
-  if (usual.empty()) return;
-  settings.notices.push_back(
-      fmt::format("{}: these have no effect here, with these values: {}", path, join(usual, ", ")));
+  if (!usual.empty()) {
+    settings.notices.push_back(fmt::format("{}: these have no effect here, with these values: {}",
+                                           path, join(usual, ", ")));
+  }
+  return places;
 }
 
 nlohmann::ordered_json json_value(const OptionValue& value) {
@@ -167,20 +224,27 @@ Settings demo_settings(const Settings& given) {
   return s;
 }
 
-Settings parse_settings(const std::vector<std::string>& arguments) {
+Settings parse_settings(const std::vector<std::string>& arguments,
+                        const std::vector<OptionPlace>& places) {
   Settings settings;
   Names given;
   std::vector<std::string> rest = arguments;
-  // Only as the first argument: elsewhere, a name that ends in .json is an option's value.
+  std::vector<OptionPlace> in_files = places;
+  // Only as the first word: elsewhere a name that ends in .json is an option's value.
   if (!rest.empty() && is_argument_file(rest.front())) {
-    parse_file(rest.front(), settings, given);
+    const std::vector<OptionPlace> more = parse_file(rest.front(), settings, given);
+    in_files.insert(in_files.end(), more.begin(), more.end());
     rest.erase(rest.begin());
   }
-  parse_words(rest, settings, given);
-  // Before the checks: --help must work with an incomplete command line.
+  const std::vector<std::string> on_line = parse_words(rest, places, settings, given);
+  // Before the checks: --help must work on an incomplete command line.
   if (asks_about_program(settings)) return settings;
   if (settings.demo) settings = demo_settings(settings);
-  complete_settings(settings, given);
+  try {
+    complete_settings(settings, given);
+  } catch (const Error& error) {
+    throw where_it_stands(error, in_files, on_line);
+  }
   return settings;
 }
 

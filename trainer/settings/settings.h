@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/settings/option_places.h"
+
 namespace dtl::trainer {
 
 struct Settings {
@@ -98,7 +100,9 @@ struct Settings {
 
 // `arguments`: options, or a file of them (.json, .toml) and options, which win. Throws
 // Error(kUsage), for an unknown option with the nearest, for one in a file with file and key.
-Settings parse_settings(const std::vector<std::string>& arguments);
+// places: of the options that dtlaunch has read from a job file.
+Settings parse_settings(const std::vector<std::string>& arguments,
+                        const std::vector<OptionPlace>& places = {});
 
 // The settings that --demo means. The user's output folder, seed and logging options stay.
 Settings demo_settings(const Settings& given);
