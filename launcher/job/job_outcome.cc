@@ -155,6 +155,33 @@ std::string wrapped(std::string_view text, std::size_t columns) {
   return lines.append(text);
 }
 
+// A trainer's message is the last that it writes, and says all: seen once is enough.
+bool has_spoken_for_itself(const CardFacts& facts) {
+  const std::string name = facts.program.substr(facts.program.rfind('/') + 1);
+  return facts.lines_shown && name == "dttrain" && !facts.last_lines.empty() &&
+         facts.last_lines.back().starts_with("dttrain: ");
+}
+
+struct Quote {
+  std::vector<std::string> lines;
+  std::string step;  // the one to try
+};
+
+// The command at the end of the last line becomes the card's where the line would be wrapped.
+Quote quote_of(const CardFacts& facts, const std::string& step, std::size_t width) {
+  constexpr std::string_view kTry = ". Try: ", kMark = "| ";
+  if (has_spoken_for_itself(facts)) return {{}, step};
+  // The error file has the exception itself; standard error may end with somebody else's lines.
+  Quote quote{facts.traceback.empty() ? facts.last_lines : facts.traceback, step};
+  if (quote.lines.empty() || !step.empty() || width == 0) return quote;
+  std::string& last = quote.lines.back();
+  const std::size_t at = last.rfind(kTry);
+  if (at == last.npos || kLabelColumn + kMark.size() + last.size() <= width) return quote;
+  quote.step = last.substr(at + kTry.size());
+  last.erase(at);
+  return quote;
+}
+
 }  // namespace
 
 const char* cause_name(Cause cause) {
@@ -246,11 +273,9 @@ std::string failure_card(const Outcome& outcome, const CardFacts& facts, int col
                               facts.oom_kills, facts.oom_kills == 1 ? "" : "es"));
     add("", memory_text(facts));
   }
-  // The error file has the exception itself; standard error may end with somebody else's lines.
-  const bool traced = !facts.traceback.empty();
-  const std::vector<std::string>& lines = traced ? facts.traceback : facts.last_lines;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    add(i > 0 ? "" : traced ? "error" : "stderr", "| " + lines[i]);
+  const Quote quote = quote_of(facts, next_step(outcome, facts), width);
+  for (std::size_t i = 0; i < quote.lines.size(); ++i) {
+    add(i > 0 ? "" : facts.traceback.empty() ? "stderr" : "error", "| " + quote.lines[i]);
   }
   for (const CardLine& line : hang_lines(judge_hang(facts.asked, facts.hang), facts.asked)) {
     add(line.label, line.text);
@@ -264,8 +289,9 @@ std::string failure_card(const Outcome& outcome, const CardFacts& facts, int col
     for (std::size_t i = 0; i < pieces.size(); ++i) add(i == 0 ? "others" : "", pieces[i]);
   }
   // In one piece, to be copied.
-  const std::string step = next_step(outcome, facts);
-  if (!step.empty()) card += fmt::format("\n  {:<{}}{}", "try", kLabelColumn - 2, printable(step));
+  if (!quote.step.empty()) {
+    card += fmt::format("\n  {:<{}}{}", "try", kLabelColumn - 2, printable(quote.step));
+  }
   return card;
 }
 

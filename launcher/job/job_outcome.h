@@ -57,6 +57,7 @@ struct CardFacts {
   std::string program;  // argv[0] as typed
   std::string working_directory;
   std::vector<std::string> last_lines;  // of the rank's standard error, oldest first
+  bool lines_shown = false;             // they are on the screen above the card
   std::vector<int> stopped;             // other ranks that were ended because of this one
   std::vector<int> failed_too;          // other ranks that failed by themselves later
   std::vector<int> disconnected;        // ... because they had lost their connection to this one

@@ -52,6 +52,8 @@ class Console {
 
   // Of standard error; empty if there is no such rank.
   std::vector<std::string> last_lines(int rank) const;
+  // Whether its standard error is part of ours.
+  bool shows_errors(int rank) const { return on_screen(rank) && files_[1].empty(); }
   const std::vector<std::string>& messages() const { return messages_; }
   // Output that agents have skipped or the writer has dropped.
   std::size_t dropped_bytes() const { return skipped_bytes_ + writer_.dropped_bytes(); }

@@ -62,6 +62,7 @@ CardFacts card_facts(const SessionResult& result) {
     facts.program = rank->arguments.front();
   }
   facts.last_lines = result.last_lines;
+  facts.lines_shown = result.lines_shown;
   facts.asked = asked_ranks(result);
   facts.hang = result.job.hang;
   for (std::size_t i = 0; i < result.job.ranks.size(); ++i) {

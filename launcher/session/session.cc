@@ -166,7 +166,10 @@ SessionResult SessionShell::result() {
     result.hosts.push_back(each.host);
     result.facts.push_back(each.facts);
   }
-  if (job_.outcome) result.last_lines = console_.last_lines(job_.outcome->rank);
+  if (job_.outcome) {
+    result.last_lines = console_.last_lines(job_.outcome->rank);
+    result.lines_shown = console_.shows_errors(job_.outcome->rank);
+  }
   result.network = planning_.network_reasons();
   result.messages = console_.messages();
   result.dropped_bytes = console_.dropped_bytes();

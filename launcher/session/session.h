@@ -75,6 +75,7 @@ struct SessionResult {
   std::time_t began = 0;  // by the wall clock
   JobTime ended{0};
   std::vector<std::string> last_lines;  // of the first failing rank's standard error
+  bool lines_shown = false;             // our standard error has them, too
   std::vector<std::string> network;     // why the network was chosen, a reason a line
   std::vector<std::string> messages;    // what dtlaunch said
   std::size_t dropped_bytes = 0;        // of output that nobody read in time, or that was lost

@@ -289,8 +289,25 @@ TEST(FailureCard, KeepsLinesWhole) {
   EXPECT_EQ(failure_card(outcome, facts, 80),
             "rank 0 on n exited with status 1\n"
             "  stderr   | dtring.OperationTimeout: dtring: Rank 1 failed in an all-reduce of\n"
-            "             16.0 MiB of float32: rank 0 did not come within 30 s. Try: dtlaunch\n"
-            "             jobs stacks 0123456789abcdef");
+            "             16.0 MiB of float32: rank 0 did not come within 30 s\n"
+            "  try      dtlaunch jobs stacks 0123456789abcdef");
+}
+
+// dttrain ends with a message that says all. On the screen it stands right above the card.
+TEST(FailureCard, DoesNotRepeatWhatDttrainHasSaid) {
+  Outcome outcome = rank_outcome(Cause::kRankExit, 0);
+  outcome.exit_status = 65;
+  CardFacts facts;
+  facts.host = "n";
+  facts.program = "bin/dttrain";
+  facts.last_lines = {
+      "dttrain: a.csv: 2 examples",
+      "dttrain: m: cannot use this model: no such folder. Try: dttrain init --help"};
+  EXPECT_THAT(failure_card(outcome, facts, 200), HasSubstr("no such folder. Try: dttrain init"));
+  facts.lines_shown = true;
+  EXPECT_EQ(failure_card(outcome, facts, 200), "rank 0 on n exited with status 65");
+  facts.last_lines.push_back("terminate called");
+  EXPECT_THAT(failure_card(outcome, facts, 200), HasSubstr("no such folder"));
 }
 
 TEST(FailureCard, StaysWithinATerminalAndKeepsCharactersWhole) {
