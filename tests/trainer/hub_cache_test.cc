@@ -15,7 +15,9 @@ namespace dtl::trainer::hub_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kCommit = "86b5e0934494bd15c9632b12f734a8a67f723594";
 
@@ -65,10 +67,35 @@ TEST_F(HubCache, SaysHowToDownloadWhatItLacks) {
       found("bert-base-uncased"),
       HasSubstr("dttrain downloads nothing. Try: hf download bert-base-uncased --cache-dir "));
   EXPECT_THAT(found("google-bert/bert-base-uncased", "v2"), HasSubstr(" --revision v2"));
-  EXPECT_EQ(found("./no/such/folder"),
-            "./no/such/folder: cannot use this model: there is no such folder");
-  EXPECT_EQ(found("a/b/c"), "a/b/c: cannot use this model: there is no such folder");
-  EXPECT_EQ(found("../bert"), "../bert: cannot use this model: there is no such folder");
+  EXPECT_THAT(found("org/model"), HasSubstr("Try: hf download org/model"));
+}
+
+// These are names of the hub as well, but hardly meant so.
+TEST_F(HubCache, SaysThatAFolderIsMissing) {
+  for (const char* name :
+       {"model", "out/model", "./no/such/folder", "a/b/c", "../no/bert", "/no/m"}) {
+    EXPECT_THAT(found(name),
+                HasSubstr(std::string(name) + ": cannot use this model: there is no such folder"));
+    EXPECT_THAT(found(name), Not(HasSubstr("hf download")));
+  }
+  EXPECT_THAT(found(folder_ + "/none"), AllOf(HasSubstr("a model's folder holds config.json, "),
+                                              HasSubstr(". Try: dttrain init --help")));
+}
+
+TEST_F(HubCache, NamesModelsInFoldersNearby) {
+  for (const char* name : {"w/out/model", "w/a", "w/b", "w/c"}) {
+    write(std::string(name) + "/config.json", "{}");
+  }
+  const std::string w = folder_ + "/w/";
+  EXPECT_EQ(found(w + "mdel"),
+            w + "mdel: cannot use this model: there is no such folder, but there is " + w + "a, " +
+                w + "b, " + w +
+                "c and 1 more. Try: "
+                "--model_name_or_path " +
+                w + "a");
+  EXPECT_THAT(
+      found(w + "out/mdel"),
+      HasSubstr("but there is " + w + "out/model. Try: --model_name_or_path " + w + "out/model"));
 }
 
 TEST_F(HubCache, WantsTheWeightsAsWell) {

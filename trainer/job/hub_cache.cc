@@ -5,10 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -67,6 +70,59 @@ std::string download_command(const HubModel& model) {
   return command;
 }
 
+// By its name alone one of the hub's: "google-bert/bert-base-uncased", or one of the old names
+// without an organisation, such as "bert-base-uncased". Not "out/model" beside a folder "out".
+bool looks_like_hub(const std::string& name) {
+  if (!is_name_of_hub(name)) return false;
+  if (name.find('/') == name.npos) {
+    return name.starts_with("bert-") || name.starts_with("distilbert-");
+  }
+  constexpr std::array<std::string_view, 12> kUsualFolders = {
+      "checkpoint", "checkpoints", "data", "model", "models", "out",
+      "output",     "outputs",     "run",  "runs",  "save",   "tmp"};
+  const std::string first = name.substr(0, name.find('/'));
+  std::error_code unreadable;
+  return !fs::exists(first, unreadable) &&
+         std::find(kUsualFolders.begin(), kUsualFolders.end(), first) == kUsualFolders.end();
+}
+
+// The folders in `folder` that hold a model, and those one level further down, by name.
+std::vector<std::string> models_below(const fs::path& folder, int levels) {
+  constexpr std::size_t kMostSeen = 1000;  // of a folder that holds a data set in small files
+  std::vector<std::string> found;
+  std::error_code unreadable;
+  fs::directory_iterator it(folder.empty() ? fs::path(".") : folder, unreadable), end;
+  for (std::size_t seen = 0; !unreadable && it != end && seen < kMostSeen; ++seen) {
+    const fs::path path = folder / it->path().filename();
+    if (fs::exists(path / "config.json", unreadable)) found.push_back(path.string());
+    if (levels > 1 && it->is_directory(unreadable)) {
+      const std::vector<std::string> inner = models_below(path, levels - 1);
+      found.insert(found.end(), inner.begin(), inner.end());
+    }
+    it.increment(unreadable);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+[[noreturn]] void refuse_folder(const std::string& name) {
+  constexpr std::size_t kMostNamed = 3;
+  const std::vector<std::string> near = models_below(fs::path(name).parent_path(), 2);
+  std::string reason = "there is no such folder";
+  if (near.empty()) {
+    reason +=
+        "; a model's folder holds config.json, model.safetensors, and tokenizer.json or "
+        "vocab.txt";
+    throw Error(Exit::kBadInput, name + ": cannot use this model", reason, "dttrain init --help");
+  }
+  const std::size_t shown = std::min(near.size(), kMostNamed);
+  reason += ", but there is " + join(std::span(near).first(shown), ", ");
+  if (near.size() > kMostNamed) reason += fmt::format(" and {} more", near.size() - kMostNamed);
+  const std::string meant = nearest(name, near);
+  throw Error(Exit::kBadInput, name + ": cannot use this model", reason,
+              "--model_name_or_path " + one_shell_word(meant.empty() ? near.front() : meant));
+}
+
 }  // namespace
 
 std::string hub_cache_folder() {
@@ -85,9 +141,7 @@ std::string find_model(const HubModel& model, bool (*has_weights)(const std::str
   // A folder without search permission counts as present: reading config.json reports the cause.
   const fs::file_status status = fs::status(model.name, unreadable);
   if (status.type() != fs::file_type::not_found) return model.name;
-  if (!is_name_of_hub(model.name)) {
-    throw Error(Exit::kBadInput, model.name + ": cannot use this model", "there is no such folder");
-  }
+  if (!is_name_of_hub(model.name)) refuse_folder(model.name);
   const std::string cache = model.cache.empty() ? hub_cache_folder() : model.cache;
   const std::string snapshot = snapshot_of(folder_of(cache, model.name), model.revision);
   const bool known = fs::exists(snapshot + "/config.json", unreadable);
@@ -97,6 +151,7 @@ std::string find_model(const HubModel& model, bool (*has_weights)(const std::str
                 fmt::format("{} has no weights of it; dttrain downloads nothing", snapshot),
                 download_command(model));
   }
+  if (!looks_like_hub(model.name)) refuse_folder(model.name);
   throw Error(Exit::kBadInput, model.name + ": cannot use this model",
               fmt::format("there is no such folder, and the hub's cache {} does not have it "
                           "(revision {}); dttrain downloads nothing",
