@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "tests/trainer/temporary_folder.h"
 
 namespace dtl::trainer::dataset_summary_test {
@@ -109,13 +110,30 @@ TEST(DatasetDoubts, NameWhatMakesOtherNumbersOfTheTextsToPredictFor) {
             "p.csv: no prediction for 2 blank lines, the first of them line 3\n");
   EXPECT_THAT(doubts_in("I liked this one a lot\nand this one not\n"),
               HasSubstr("p.csv: line 1 is read as the names of the columns, so 'I liked this one a "
-                        "lot' is not one of the texts. Try: a first line"));
+                        "lot' is not one of the texts. Try: "));
   EXPECT_EQ(doubts_in("the review\na b\n"), "");
 }
 
 TEST(DatasetDoubts, AreNoneOfACleanFile) {
   EXPECT_THAT(doubts_of({"0", "1", "2", "1"}), IsEmpty());
   EXPECT_THAT(doubts_of({"yes", "no", "maybe"}), IsEmpty());
+}
+
+TEST(CheckLabels, NeedsTwo) {
+  check_labels(read("text\tlabel\na\tx\nb\ty\n"));
+  try {
+    check_labels(read("text\tkind\tlabel\na\tk\tx\nb\tl\tx\n"));
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "d.tsv: cannot classify: the column 'label' needs two labels or more, and holds 1 "
+                 "label: x. Try: --label_column_name kind");
+  }
+}
+
+TEST(ShownLabels, AreAFewOfThousands) {
+  EXPECT_EQ(shown_labels(std::vector<std::string>(1000, "a")),
+            "a, a, a, a, a, a, a, a, a, a and 990 more");
 }
 
 }  // namespace

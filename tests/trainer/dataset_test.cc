@@ -58,8 +58,40 @@ TEST(Dataset, NamesTheColumnThatMayHoldTheLabels) {
   EXPECT_THAT(read_error("d.csv", "review,how good\na,x\nb,y\nc,x\nd,y\n"),
               HasSubstr("Try: --label_column_name 'how good'"));
   // No names at all.
-  EXPECT_THAT(read_error("d.csv", "a b,x\nb,y\nc,x\nd,y\n"),
-              HasSubstr("or a first line that names the columns"));
+  EXPECT_THAT(
+      read_error("d.csv", "a b,x\nb,y\nc,x\nd,y\n"),
+      HasSubstr(":1: cannot find the labels: the first line must be the names of the columns, "
+                "but looks like a text and its label: a b, x. "
+                "Try: sed -i '1i sentence,label' "));
+  EXPECT_THAT(read_error("d.tsv", "x\tI like it very much\ny\tb c\n"),
+              HasSubstr("Try: sed -i '1i label\\tsentence' "));
+  // Names, and nothing that looks like labels.
+  EXPECT_THAT(read_error("d.csv", "a,b\nx y,1\n"), HasSubstr("'label'. Try: head -n 3 "));
+}
+
+TEST(Dataset, NamesTheColumnThatMayHoldTheTexts) {
+  const std::string bytes = "id,sentence,label\n1,a b,x\n2,c d,y\n";
+  const TemporaryFolder folder;
+  const std::string path = folder.write("d.csv", bytes);
+  const auto error = [&](const std::string& name) {
+    DatasetOptions options;
+    options.text_columns = {name};
+    try {
+      read_dataset(path, options);
+    } catch (const Error& refused) {
+      return std::string(refused.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(error("txt"), HasSubstr("the columns are id, sentence, label; none is called 'txt'. "
+                                      "Try: --text_column_names sentence"));
+  EXPECT_THAT(error("sentense"), HasSubstr("Try: --text_column_names sentence"));
+}
+
+TEST(Dataset, SuggestsANameForAFileWithAnotherEnding) {
+  EXPECT_THAT(read_error("d.dat", "text\tlabel\n"), HasSubstr("d.dat.tsv"));
+  EXPECT_THAT(read_error("d.dat", "text,label\n"), HasSubstr("d.dat.csv"));
+  EXPECT_THAT(read_error("d", "{\"text\": 1}\n"), HasSubstr("d.jsonl"));
 }
 
 TEST(Dataset, SaysHowToRewriteATableWithOtherSeparators) {
@@ -148,8 +180,8 @@ TEST(Dataset, NamesLineAndElementOfWhatIsWrongInAJsonList) {
   EXPECT_THAT(read_error("d.json", "[1e999]"), HasSubstr("too large"));
   EXPECT_THAT(read_error("d.json", "[]"), HasSubstr("list is empty"));
   EXPECT_THAT(read_error("d.json", "{\n\"text\": \"a\",\n\"label\": 1}\n"),
-              testing::AllOf(testing::StartsWith(":1:"), HasSubstr("without a list of objects"),
-                             HasSubstr("Try: an object on each line")));
+              testing::AllOf(testing::StartsWith(":1:"), HasSubstr("not an object on each line"),
+                             HasSubstr("Try: head -c 400 ")));
 }
 
 TEST(Dataset, RefusesHalfASurrogatePair) {

@@ -30,6 +30,13 @@ std::string refusal(const std::string& folder) {
   return "";
 }
 
+TEST(FolderLock, SaysThatTheFolderIsAFile) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("model", "");
+  EXPECT_EQ(refusal(path), path + ": cannot write the output: it is a file, not a folder. " +
+                               "Try: --output_dir " + path + "-out");
+}
+
 TEST(FolderLock, IsHeldByOneAndSaysByWhom) {
   const TemporaryFolder folder;
   const std::string output = folder.file("a/new/one");

@@ -107,9 +107,10 @@ TEST(GlueTask, TakesTheColumnsOfTheHub) {
 }
 
 TEST(GlueTask, SaysWhichColumnItMissesOfTheSetThatFitsBetter) {
-  EXPECT_THAT(read_error("mnli", Split::kTrain, "premise\thypothesis\tgold\na\tb\t1\n"),
-              testing::AllOf(HasSubstr("none is called 'label'"),
-                             HasSubstr("Try: a first line with premise, hypothesis, label; or")));
+  EXPECT_THAT(
+      read_error("mnli", Split::kTrain, "premise\thypothesis\tgold\na\tb\t1\n"),
+      testing::AllOf(HasSubstr("none is called 'label'"),
+                     HasSubstr("the task's are premise, hypothesis, label. Try: head -n 1 ")));
 }
 
 TEST(GlueTask, ReadsScoresAsTargets) {

@@ -154,6 +154,21 @@ int guess_label(const std::vector<std::string>& header,
   return best;
 }
 
+bool looks_like_row(const std::vector<std::string>& header,
+                    std::span<const std::vector<std::string>> rows) {
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    // Names have few words.
+    const auto blanks = std::count(header[i].begin(), header[i].end(), ' ');
+    if (blanks >= 3) return true;
+    if (blanks > 0 && header[i].find_last_of(".!?") == header[i].size() - 1) return true;
+    if (header[i].empty()) continue;
+    for (const std::vector<std::string>& row : rows) {
+      if (i < row.size() && row[i] == header[i]) return true;
+    }
+  }
+  return false;
+}
+
 bool needs_rows(const std::vector<std::string>& header) {
   return choose_by_name(header).first < 0;
 }

@@ -43,7 +43,12 @@ ColumnChoice choose_texts(const std::vector<std::string>& header, int label,
 int guess_label(const std::vector<std::string>& header,
                 std::span<const std::vector<std::string>> rows);
 
-// False if names alone decide.
+// Whether the names of columns are rather a row: one of them is a sentence, or comes again as a
+// value of its own column.
+bool looks_like_row(const std::vector<std::string>& header,
+                    std::span<const std::vector<std::string>> rows);
+
+// False where names alone decide.
 bool needs_rows(const std::vector<std::string>& header);
 
 }  // namespace dtl::trainer

@@ -107,7 +107,7 @@ std::string read_data_file(const std::string& path, std::size_t limit_bytes) {
 }
 
 std::string utf8_hint(const std::string& path) {
-  return fmt::format("iconv -f WINDOWS-1252 -t UTF-8 {} >NEWFILE, or with another encoding",
+  return fmt::format("iconv -f WINDOWS-1252 -t UTF-8 {} >NEWFILE  # or the encoding that it has",
                      one_shell_word(path));
 }
 

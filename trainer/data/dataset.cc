@@ -30,14 +30,13 @@ constexpr std::size_t kMaxDatasetBytes = std::size_t{16} << 30;
 // memory.
 constexpr std::size_t kLookedAt = 10'000;
 
-// How files of this kind name their columns.
-std::string header_hint(const std::string& path) {
-  if (path.ends_with(".csv")) return "a first line that names the columns, such as: sentence,label";
+// How this kind of file begins.
+std::string rows_rule(const std::string& path) {
+  if (path.ends_with(".csv")) return "its first line must be names, such as sentence,label";
   if (path.ends_with(".tsv")) {
-    return "a first line that names the columns, such as sentence and label with a tab between "
-           "them";
+    return "its first line must be names, such as sentence and label with a tab between them";
   }
-  return R"(objects such as: {"sentence": "...", "label": "..."})";
+  return R"(its rows must be objects, such as {"sentence": "...", "label": "..."})";
 }
 
 using LabelIds = std::unordered_map<std::string, std::int32_t>;
@@ -55,29 +54,57 @@ struct Columns {
 }
 
 int text_column(const std::string& path, const std::vector<std::string>& header,
-                const std::string& name, const DatasetOptions& options) {
+                const std::string& name, const DatasetOptions& options, RowQueue& rows) {
   const int column = column_named(header, name);
   if (column >= 0) return column;
-  const std::string what = fmt::format("{}:1: cannot find the texts", path);
-  if (!options.trained) {
-    throw Error(Exit::kBadInput, what, without_column(header, name),
-                "--text_column_names NAME[,NAME]");
+  const int label = column_named(header, options.label_column);
+  std::string near = nearest(name, header);
+  if (near.empty()) {
+    const int guess = choose_texts(header, label, rows.look_at(kLookedAt)).first;
+    near = guess >= 0 ? header[static_cast<std::size_t>(guess)] : "";
   }
-  throw Error(Exit::kBadInput, what,
-              fmt::format("the model was trained on the column '{}', which is not one of {}", name,
-                          shown_columns(header)),
-              "--text_column_names NAME; or a first line with that name, if the file has no names");
+  throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path),
+              options.trained
+                  ? fmt::format("the model was trained on the column '{}', which is not one of {}",
+                                name, shown_columns(header))
+                  : without_column(header, name),
+              near.empty() ? "head -n 3 " + one_shell_word(path)
+                           : "--text_column_names " + one_shell_word(near));
+}
+
+// Names for a file whose first line is a row: of its text, its label and other columns.
+std::vector<std::string> usual_names(const std::vector<std::string>& row) {
+  std::vector<std::string> names;
+  const auto blanks = [](const std::string& field) {
+    return std::count(field.begin(), field.end(), ' ');
+  };
+  const auto text = std::max_element(
+      row.begin(), row.end(), [&](const auto& a, const auto& b) { return blanks(a) < blanks(b); });
+  for (std::size_t i = 0; i < row.size(); ++i) names.push_back(fmt::format("column{}", i + 1));
+  const auto at = static_cast<std::size_t>(text - row.begin());
+  names[at + 1 == row.size() ? 0 : row.size() - 1] = "label";
+  names[at] = "sentence";
+  return names;
 }
 
 [[noreturn]] void fail_without_labels(const std::string& path,
                                       const std::vector<std::string>& header,
                                       const DatasetOptions& options, RowQueue& rows) {
-  const int guess = guess_label(header, rows.look_at(kLookedAt));
-  throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the labels", path),
-              without_column(header, options.label_column),
+  const std::string what = fmt::format("{}:1: cannot find the labels", path);
+  const std::span<const std::vector<std::string>> seen = rows.look_at(kLookedAt);
+  const bool has_names_line = path.ends_with(".csv") || path.ends_with(".tsv");
+  if (has_names_line && header.size() > 1 && looks_like_row(header, seen)) {
+    throw Error(Exit::kBadInput, what,
+                fmt::format("the first line must be the names of the columns, but looks like a "
+                            "text and its label: {}",
+                            shown_columns(header)),
+                add_names(path, usual_names(header)));
+  }
+  const int guess = guess_label(header, seen);
+  throw Error(Exit::kBadInput, what, without_column(header, options.label_column),
               guess >= 0
                   ? "--label_column_name " + one_shell_word(header[static_cast<std::size_t>(guess)])
-                  : "--label_column_name NAME; or " + header_hint(path));
+                  : "head -n 3 " + one_shell_word(path));
 }
 
 Columns choose_columns(const std::string& path, const std::vector<std::string>& header,
@@ -91,12 +118,12 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
     columns.texts.push_back(with_commas);  // one name, with commas in it
   } else {
     for (const std::string& name : options.text_columns) {
-      columns.texts.push_back(text_column(path, header, name, options));
+      columns.texts.push_back(text_column(path, header, name, options, rows));
     }
   }
   if (!columns.texts.empty()) {
     if (!options.second_column.empty()) {
-      columns.second = text_column(path, header, options.second_column, options);
+      columns.second = text_column(path, header, options.second_column, options, rows);
     }
     return columns;
   }
@@ -104,9 +131,8 @@ Columns choose_columns(const std::string& path, const std::vector<std::string>& 
       header, columns.label,
       needs_rows(header) ? rows.look_at(kLookedAt) : std::span<const std::vector<std::string>>());
   if (choice.first < 0) {
-    throw Error(
-        Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path), choice.reason,
-        choice.label_alone ? "head -n 3 " + one_shell_word(path) : "--text_column_names NAME");
+    throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find the texts", path), choice.reason,
+                "head -n 3 " + one_shell_word(path));
   }
   columns.texts = {choice.first};
   columns.second = choice.second;
@@ -133,8 +159,9 @@ void name_columns(const std::vector<std::string>& header, const Columns& columns
 
 void read_label(const std::string& path, const std::string& field, const DatasetOptions& options,
                 TextExample& example) {
-  const auto refuse = [&](const std::string& reason, const char* hint) {
-    refuse_field(row_place(path, example.line, example.element), reason, hint);
+  const auto refuse = [&](const std::string& reason) {
+    refuse_field(row_place(path, example.line, example.element), reason,
+                 show_line(path, example.line));
   };
   example.label = field;
   if (options.problem == Problem::kMultiLabel) {
@@ -144,12 +171,11 @@ void read_label(const std::string& path, const std::string& field, const Dataset
     }
     return;
   }
-  if (field.empty()) refuse("its label is empty", "a label in each row, or leave the row out");
+  if (field.empty()) refuse("its label is empty; a row without a label cannot be used");
   if (options.problem == Problem::kRegression) {
     const std::optional<float> value = finite_number(field);
     if (!value) {
-      refuse(fmt::format("its label '{}' is not a number", field),
-             "numbers alone; or texts alone, without --do_regression");
+      refuse(fmt::format("its label '{}' is not a number, but others are", field));
     }
     example.target = value.value_or(0);
   }
@@ -160,7 +186,7 @@ TextDataset from_rows(const std::string& path, RowReader& reader, const DatasetO
   std::vector<std::string> row;
   if (!rows.next(row)) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot read the data set", path),
-                "the file is empty", header_hint(path));
+                "the file is empty; " + rows_rule(path), "ls -l " + one_shell_word(path));
   }
   const std::vector<std::string> header = row;
   check_header(path, rows.line(), header);
@@ -178,8 +204,9 @@ TextDataset from_rows(const std::string& path, RowReader& reader, const DatasetO
       rows.next(row)) {
     if (row.size() != header.size()) {
       refuse_field(row_place(path, rows.line(), rows.element()),
-                   fmt::format("it has {} fields, the header has {}", row.size(), header.size()),
-                   fields_hint(path));
+                   fmt::format("it has {} fields, the header has {}: {}", row.size(), header.size(),
+                               fields_rule(path)),
+                   show_line(path, rows.line()));
     }
     const auto field = [&](int column) -> const std::string& {
       return row[static_cast<std::size_t>(column)];
@@ -218,7 +245,7 @@ std::int32_t label_id(const TextDataset& dataset, std::size_t index, const std::
                   ? fmt::format("{}: cannot use the label '{}'",
                                 row_place(dataset.path, example.line, example.element), label)
                   : fmt::format("example {}: cannot use the label '{}'", index + 1, label),
-              reason, "--do_train --train_file FILE, to learn the labels of a file");
+              reason, "--do_train --train_file FILE");
 }
 
 // Adds an example's label, labels or target.

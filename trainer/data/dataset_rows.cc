@@ -182,7 +182,7 @@ class JsonRows : public RowReader {
     if (columns_.empty()) {
       if (!read_object()) return false;
       for (const auto& [key, value] : object_.items()) columns_.push_back(key);
-      if (columns_.empty()) fail_here("the object is empty", kObjects);
+      if (columns_.empty()) fail_here("the object is empty");
       fields = columns_;
       return true;
     }
@@ -200,8 +200,9 @@ class JsonRows : public RowReader {
  private:
   using Json = nlohmann::ordered_json;
 
-  [[noreturn]] void fail_here(const std::string& reason, const std::string& hint = "") const {
-    refuse_row(row_place(lines_.path(), line(), element()), reason, hint);
+  [[noreturn]] void fail_here(const std::string& reason) const {
+    refuse_row(row_place(lines_.path(), line(), element()), reason,
+               show_line(lines_.path(), line()));
   }
 
   std::optional<std::string_view> next_text() {
@@ -219,12 +220,11 @@ class JsonRows : public RowReader {
     if (object_.is_discarded()) {
       const JsonFault fault = find_json_fault(*text);
       fail_here(fmt::format("{}, at character {} of the line", fault.reason,
-                            count_code_points(text->substr(0, fault.at)) + 1),
-                fault.hint.empty() ? kObjects : fault.hint);
+                            count_code_points(text->substr(0, fault.at)) + 1));
     }
     if (!object_.is_object()) {
-      fail_here(list_ ? "it is not a JSON object" : "it is not a JSON object on one line",
-                kObjects);
+      fail_here(list_ ? "it is not a JSON object, {\"key\": \"text\", ..}"
+                      : "it is not a JSON object, {\"key\": \"text\", ..}, on one line");
     }
     pending_ = true;
     return true;
@@ -234,14 +234,13 @@ class JsonRows : public RowReader {
   std::string text_of(const std::string& column) const {
     const auto found = object_.find(column);
     if (found == object_.end()) {
-      fail_here(fmt::format("the key '{}' is missing", column),
-                "the keys of the first row in each");
+      fail_here(fmt::format("the key '{}' is missing, which the first row has", column));
     }
     if (found->is_string()) return found->get<std::string>();
     if (found->is_null()) return {};  // same as an empty cell of a .csv
     if (found->is_number() || found->is_boolean()) return found->dump();
     if (found->is_array() && list_delimiter_ != '\0') return list_text(column, *found);
-    fail_here(fmt::format("the value of '{}' is not a text", column), "a text or a number there");
+    fail_here(fmt::format("the value of '{}' is not a text or a number", column));
   }
 
   // Joins labels into one cell, as in a .csv; dataset.cc splits it at the same delimiter.
@@ -263,8 +262,6 @@ class JsonRows : public RowReader {
     return join(texts, std::string(1, list_delimiter_));
   }
 
-  static constexpr const char* kObjects = "{\"key\": \"text\", ..} for each row";
-
   Lines lines_;
   std::optional<std::vector<JsonElement>> list_;  // elements, as ranges of lines_
   std::size_t elements_ = 0;                      // number of elements read
@@ -281,10 +278,18 @@ std::string row_place(const std::string& path, int line, int element) {
   return element > 0 ? fmt::format("{} (element {})", place, element) : place;
 }
 
-std::string fields_hint(const std::string& path) {
-  return path.ends_with(".csv")
-             ? "double quotes around a text that has a comma in it"
-             : "one tab between two fields and none within a text, or a .csv file with quotes";
+std::string fields_rule(const std::string& path) {
+  return path.ends_with(".csv") ? "a text with a comma in it needs double quotes around it"
+                                : "a text cannot have a tab in it, except in a .csv file";
+}
+
+std::string show_line(const std::string& path, int line) {
+  return fmt::format("sed -n {}p {}", line, one_shell_word(path));
+}
+
+std::string add_names(const std::string& path, const std::vector<std::string>& names) {
+  return fmt::format("sed -i '1i {}' {}", join(names, path.ends_with(".csv") ? "," : "\\t"),
+                     one_shell_word(path));
 }
 
 // Columns are chosen by name, so names must be unique.
@@ -296,7 +301,7 @@ void check_header(const std::string& path, int line, const std::vector<std::stri
     throw Error(
         Exit::kBadInput, fmt::format("{}: cannot use the columns", row_place(path, line, 0)),
         fmt::format("{} and {} have the same name '{}'", first->second + 1, i + 1, header[i]),
-        "a name of its own for each column");
+        show_line(path, line));
   }
 }
 
@@ -309,16 +314,23 @@ std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string 
   if (json) list = find_json_list(path, bytes);
   if (list && list->empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
-                "its list is empty", "a list of objects, {\"key\": \"text\", ..}");
+                "its list is empty", "head -c 400 " + one_shell_word(path));
   }
   if (ending == ".csv") check_separator(path, bytes, ',');
+  // Of a file with another ending, by its first line.
+  const std::string_view first = std::string_view(bytes).substr(0, bytes.find('\n'));
+  const char* const kind = trim(first).starts_with('{')            ? ".jsonl"
+                           : trim(first).starts_with('[')          ? ".json"
+                           : first.find('\t') != std::string::npos ? ".tsv"
+                                                                   : ".csv";
   if (ending == ".tsv") check_separator(path, bytes, '\t');
   Lines lines(path, std::move(bytes));
   if (ending == ".tsv") return std::make_unique<TsvRows>(std::move(lines));
   if (ending == ".csv") return std::make_unique<CsvRows>(std::move(lines));
   if (json) return std::make_unique<JsonRows>(std::move(lines), std::move(list), list_delimiter);
   throw Error(Exit::kBadInput, path + ": cannot read the data set",
-              "its name does not end in .tsv, .csv, .json or .jsonl");
+              "its name does not end in .tsv, .csv, .json or .jsonl",
+              fmt::format("cp {} {}", one_shell_word(path), one_shell_word(path + kind)));
 }
 
 std::unique_ptr<RowReader> make_tsv_reader(const std::string& path, std::string bytes) {

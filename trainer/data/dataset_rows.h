@@ -28,9 +28,13 @@ class RowReader {
 // "d.tsv:3", or for a list element "d.json:7 (element 3)".
 std::string row_place(const std::string& path, int line, int element);
 
-// What to try for a row with more or fewer fields than the header.
-std::string fields_hint(const std::string& path);
-// Throws Error(kBadInput) for a header with duplicate names, which make a choice ambiguous.
+// Why a row may have more or fewer fields than its header: the rule of this kind of file.
+std::string fields_rule(const std::string& path);
+// The command that shows a line: what to try about a row.
+std::string show_line(const std::string& path, int line);
+// The command that puts a line with these names of columns in front of a .csv or .tsv.
+std::string add_names(const std::string& path, const std::vector<std::string>& names);
+// Throws Error(kBadInput) for a header that has a name twice: which column was meant is open.
 void check_header(const std::string& path, int line, const std::vector<std::string>& header);
 
 // Selects the format by the ending of `path`: .tsv, .csv, .json or .jsonl; JSON is an object per

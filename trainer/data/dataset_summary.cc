@@ -8,7 +8,9 @@
 #include <charconv>
 #include <map>
 
+#include "base/error.h"
 #include "base/text.h"
+#include "trainer/data/dataset_rows.h"
 #include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
@@ -180,7 +182,14 @@ void doubt_texts(const TextDataset& dataset, std::vector<std::string>& said) {
                              plural(empty.rows, "example"), line_of(*empty.first)));
 }
 
-// With blank lines, or a text as header, our count of texts differs from the user's.
+// The command that puts names in front.
+std::string first_line(const TextDataset& dataset) {
+  const std::size_t others = dataset.unread.size() + (dataset.pairs ? 1 : 0);
+  if (others > 0 || dataset.labelled) return "head -n 3 " + one_shell_word(dataset.path);
+  return add_names(dataset.path, {"sentence"});
+}
+
+// Blank lines and names that are texts make other numbers of the texts than the user counts.
 void doubt_lines(const TextDataset& dataset, std::vector<std::string>& said) {
   const BlankLines& blank = dataset.blank_lines;
   if (!dataset.labelled && blank.count > 0) {
@@ -193,25 +202,40 @@ void doubt_lines(const TextDataset& dataset, std::vector<std::string>& said) {
     // Column names have few words.
     if (blanks < 3 && !(blanks > 0 && name.find_last_of(".!?") == name.size() - 1)) continue;
     said.push_back(fmt::format(
-        "{}: line {} is read as the names of the columns, so '{}' is not one of the texts. Try: a "
-        "first line with a name, such as sentence",
-        dataset.path, dataset.header_line, printable(name)));
+        "{}: line {} is read as the names of the columns, so '{}' is not one of the texts. Try: {}",
+        dataset.path, dataset.header_line, printable(name), first_line(dataset)));
   }
 }
 
 }  // namespace
 
+void check_labels(const TextDataset& dataset) {
+  if (dataset.problem == Problem::kRegression) return;
+  const std::vector<std::string> labels = label_names(dataset);
+  if (labels.size() >= 2) return;
+  throw Error(
+      Exit::kBadInput, fmt::format("{}: cannot classify", dataset.path),
+      fmt::format("the column '{}' needs two labels or more, and holds {}: {}",
+                  dataset.columns.label, plural(static_cast<std::int64_t>(labels.size()), "label"),
+                  labels.empty() ? "none" : shown_labels(labels)),
+      // A column without a name cannot be named.
+      dataset.unread.empty() || dataset.unread.front().ends_with(" (no name)")
+          ? "head -n 3 " + one_shell_word(dataset.path)
+          : "--label_column_name " + one_shell_word(dataset.unread.front()));
+}
+
 std::string float_labels_notice(const std::string& path) {
   return fmt::format(
-      "{}: the labels are written with fractions, so the model learns to predict a number. Try: "
-      "0 and 1 instead of 0.0 and 1.0 for classes",
+      "{}: the labels are written with fractions, so the model learns to predict a number; classes "
+      "are "
+      "written as 0 and 1, not 0.0 and 1.0",
       path);
 }
 
 std::string shown_labels(const std::vector<std::string>& labels) {
   std::vector<std::string> shown;
   for (const std::string& label : labels) shown.push_back(shown_label(label));
-  return join(shown, ", ");
+  return shortened(std::move(shown));
 }
 
 std::string summary(const TextDataset& dataset) {

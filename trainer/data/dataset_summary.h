@@ -11,10 +11,14 @@ namespace dtl::trainer {
 // "train.csv: 1200 examples; text: content; label: stance (for: 700, against: 500); not read: id"
 std::string summary(const TextDataset& dataset);
 
-// The notice for a regression that has_float_labels() causes.
+// Throws Error(kBadInput) for fewer than two labels, which nothing can be learnt from.
+void check_labels(const TextDataset& dataset);
+
+// Why has_float_labels() makes a regression, for the user.
 std::string float_labels_notice(const std::string& path);
 
-// "neg, 'pos '": labels for a message, with quotes if they have blanks at their ends.
+// "neg, 'pos '": for a message, with quotes where blanks would not be seen. Of many the first ten,
+// and how many more there are.
 std::string shown_labels(const std::vector<std::string>& labels);
 
 // Possible faults, each with the number of rows and a line: labels that differ only in case, blanks

@@ -50,14 +50,15 @@ class SquadReader {
 
   // place: "data[0]", or ":3" for a line.
   [[noreturn]] void fail(const std::string& place, const std::string& reason,
-                         const std::string& hint = kLayouts) const {
+                         const std::string& hint = "") const {
     const bool whole = place.empty() || place.front() == ':';
     throw Error(Exit::kBadInput,
                 fmt::format("{}{}{}: cannot read the questions", path_, whole ? "" : ": ", place),
-                reason, hint);
+                hint.empty() ? fmt::format("{}; {}", reason, kLayouts) : reason,
+                hint.empty() ? "head -c 400 " + one_shell_word(path_) : hint);
   }
   [[noreturn]] void fail(const std::string& place, const JsonFault& fault) const {
-    fail(place, fault.reason, fault.hint.empty() ? kLayouts : fault.hint);
+    fail(place, fault.reason);
   }
 
  private:
@@ -152,7 +153,7 @@ class SquadReader {
     }
   }
 
-  static constexpr const char* kLayouts = "SQuAD's layout, nested or flat, as run_qa.py takes it";
+  static constexpr const char* kLayouts = "the layout must be SQuAD's, nested or flat";
 
   void add_answer(std::string answer, const Json& start, const std::string& place,
                   SquadExample& example) const {

@@ -66,10 +66,11 @@ GlueNames names_in(const std::vector<std::string>& header, const std::string& pa
   };
   const auto missing = missing_in(archive), otherwise = missing_in(hub);
   throw Error(Exit::kBadInput, fmt::format("{}:1: cannot read this as {}", path, task.name),
-              without_column(header, otherwise.size() < missing.size() ? otherwise[0] : missing[0]),
-              fmt::format("a first line with {}; or, without --task_name, "
-                          "--text_column_names NAME[,NAME] --label_column_name NAME",
-                          join(hub.all(), ", ")));
+              fmt::format("{}; the task's are {}",
+                          without_column(header, otherwise.size() < missing.size() ? otherwise[0]
+                                                                                   : missing[0]),
+                          join(hub.all(), ", ")),
+              "head -n 1 " + one_shell_word(path));
 }
 
 std::size_t place_in(const std::vector<std::string>& header, const std::string& name) {
@@ -308,10 +309,11 @@ TextDataset read_glue(const GlueTask& task, const GlueFile& file, Split split, s
       continue;
     }
     if (row.size() != columns.count) {
-      throw Error(
-          Exit::kBadInput, row_place(path, rows.line(), rows.element()) + ": cannot read this row",
-          fmt::format("it has {} fields, {} has {}", row.size(), columns.counted_by, columns.count),
-          fields_hint(path));
+      throw Error(Exit::kBadInput,
+                  row_place(path, rows.line(), rows.element()) + ": cannot read this row",
+                  fmt::format("it has {} fields, {} has {}: {}", row.size(), columns.counted_by,
+                              columns.count, fields_rule(path)),
+                  show_line(path, rows.line()));
     }
     TextExample example;
     example.line = rows.line();

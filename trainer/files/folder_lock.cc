@@ -18,6 +18,7 @@
 #include "base/host_name.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "trainer/files/output_folder.h"
 
 namespace dtl::trainer {
 namespace {
@@ -50,6 +51,7 @@ bool is_named(const Fd& file, const std::string& path) {
 
 FolderLock::FolderLock(const std::string& folder) : path_(fs::path(folder) / kLockFile) {
   std::error_code error;
+  refuse_file_as_folder(folder);
   fs::create_directories(folder, error);
   if (error) throw Error(Exit::kCannotWrite, cannot_write_to(path_), error.message());
   do {  // repeat until we lock the file that the path names

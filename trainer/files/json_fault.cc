@@ -84,10 +84,8 @@ JsonFault find_json_fault(std::string_view text) {
   const std::size_t lone = find_half_pair(text.substr(0, at + 12));
   // Report the earliest fault: the library may have reported a later one.
   if (lone <= at) {
-    return {lone,
-            fmt::format("{} is half of a surrogate pair, which is not a character",
-                        text.substr(lone, 6)),
-            "the character itself, or both halves of its pair"};
+    return {lone, fmt::format("{} is half of a surrogate pair, which is not a character",
+                              text.substr(lone, 6))};
   }
   const std::size_t broken = find_invalid_utf8(text);
   if (broken <= at) return {broken, "it is not JSON in UTF-8: a byte is not UTF-8"};

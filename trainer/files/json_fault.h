@@ -8,8 +8,8 @@
 namespace dtl::trainer {
 
 struct JsonFault {
-  std::size_t at = 0;             // position in the text
-  std::string reason, hint = {};  // the hint may be empty
+  std::size_t at = 0;  // in the text
+  std::string reason;
 };
 
 // For a text that nlohmann-json refuses. Refuses lone surrogates too, as Python's tokenizers do.

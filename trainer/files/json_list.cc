@@ -35,7 +35,7 @@ void check_whole(const std::string& path, std::string_view bytes, std::size_t st
   const std::string_view document = bytes.substr(start);
   if (Json::accept(document)) return;
   const JsonFault fault = find_json_fault(document);
-  refuse_list(path, line_of(bytes, start + fault.at), fault.reason, fault.hint);
+  refuse_list(path, line_of(bytes, start + fault.at), fault.reason);
 }
 
 // The functions below expect text that check_whole() has accepted.
@@ -134,9 +134,11 @@ std::optional<std::vector<JsonElement>> find_json_list(const std::string& path,
   if (is_list_of_objects(bytes, data)) return elements_at(bytes, data);
   refuse_other_layout(path, bytes, start);
   if (one_line) return std::nullopt;
-  refuse_list(path, line_of(bytes, start),
-              "it is one JSON object, without a list of objects as \"data\"",
-              "an object on each line, or one list of objects");
+  refuse_list(
+      path, line_of(bytes, start),
+      "it is one JSON object, not an object on each line, a list of objects or such a list as "
+      "\"data\"",
+      "head -c 400 " + one_shell_word(path));
 }
 
 }  // namespace dtl::trainer

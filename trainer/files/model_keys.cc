@@ -56,8 +56,9 @@ void check_model_folder(const std::string& folder) {
   std::error_code unreadable;
   if (!std::filesystem::exists(adapter, unreadable)) return;
   throw Error(Exit::kBadInput, fmt::format("{}: cannot use this model", adapter.string()),
-              "an adapter belongs to it, which is not run here",
-              "the folder that merge_and_unload() of PEFT and save_pretrained() make of it");
+              "an adapter belongs to it, which is not run here; PEFT's merge_and_unload() makes a "
+              "model of both",
+              "--model_name_or_path FOLDER");
 }
 
 }  // namespace dtl::trainer

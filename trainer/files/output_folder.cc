@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "trainer/files/folder_lock.h"
 
 namespace dtl::trainer {
@@ -26,9 +27,18 @@ bool holds_files(const std::string& folder) {
 
 }  // namespace
 
+void refuse_file_as_folder(const std::string& folder) {
+  std::error_code unreadable;
+  const fs::file_status status = fs::status(folder, unreadable);
+  if (!fs::exists(status) || fs::is_directory(status)) return;
+  throw Error(Exit::kCannotWrite, fmt::format("{}: cannot write the output", folder),
+              "it is a file, not a folder", "--output_dir " + one_shell_word(folder + "-out"));
+}
+
 void make_output_folder(const std::string& folder, bool overwrite) {
   const std::string attempted = fmt::format("{}: cannot write the output", folder);
   std::error_code error;
+  refuse_file_as_folder(folder);
   fs::create_directories(folder, error);
   if (error) throw Error(Exit::kCannotWrite, attempted, error.message());
   if (!overwrite && holds_files(folder)) {

@@ -9,4 +9,7 @@ namespace dtl::trainer {
 // files, unless `overwrite`. The calling run's lock file does not count.
 void make_output_folder(const std::string& folder, bool overwrite);
 
+// Throws Error(kCannotWrite) for a file of this name.
+void refuse_file_as_folder(const std::string& folder);
+
 }  // namespace dtl::trainer

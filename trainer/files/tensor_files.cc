@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "trainer/files/json_text.h"
 #include "trainer/files/model_keys.h"
 #include "trainer/files/safetensors.h"
@@ -20,8 +21,9 @@ using Json = nlohmann::json;
 constexpr std::size_t kMaxIndexBytes = 64 << 20;
 
 [[noreturn]] void refuse_tensors(const std::string& path, const std::string& reason) {
-  throw Error(Exit::kBadInput, fmt::format("{}: cannot read the tensors", path), reason,
-              "copy or download the folder again");
+  throw Error(Exit::kBadInput, fmt::format("{}: cannot read the tensors", path),
+              reason + "; copy or download the folder again",
+              "ls -l " + one_shell_word(std::filesystem::path(path).parent_path().string()));
 }
 
 // The files named by an index are in the same folder.

@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace dtl::trainer {
 namespace {
@@ -41,7 +42,8 @@ void TensorInput::fail(const std::string& reason) const {
   for (char& c : shown) {
     if (static_cast<unsigned char>(c) < ' ' || c == 0x7F) c = '?';
   }
-  throw Error(Exit::kBadInput, reading_tensors(path_), shown, "copy or download the file again");
+  throw Error(Exit::kBadInput, reading_tensors(path_), shown + "; copy or download it again",
+              "ls -l " + one_shell_word(path_));
 }
 
 void TensorInput::read(std::uint64_t offset, std::uint64_t count, char* bytes) const {

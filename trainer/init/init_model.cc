@@ -215,15 +215,18 @@ int run_init(const std::vector<std::string>& arguments) {
   const TextDataset dataset = read_labelled(settings);
   log_notice(summary(dataset));
   for (const std::string& doubt : doubts(dataset)) log_notice(doubt);
+  check_labels(dataset);
   const NewModel model = make_model(dataset, settings.config, settings.lower_case, settings.seed);
   save_model(settings.output_dir, model);
   std::size_t parameters = 0;
   for (const auto& [name, tensor] : model.weights) parameters += tensor.values.size();
   log_notice(
       fmt::format("{}: new {} model of {} parameters: {} tokens learnt from {} texts, "
-                  "labels {}",
+                  "{}: {}",
                   settings.output_dir, settings.model_type, parameters, model.config.vocab_size,
-                  dataset.examples.size(), shown_labels(model.config.labels)));
+                  dataset.examples.size(),
+                  plural(static_cast<std::int64_t>(model.config.labels.size()), "label"),
+                  shown_labels(model.config.labels)));
   return 0;
 }
 

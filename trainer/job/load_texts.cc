@@ -88,8 +88,9 @@ std::vector<std::string> labels_to_learn(const std::vector<std::string>& model, 
       model.size() == data.size()
           ? fmt::format("{}: its labels ({}) take the places of the model's ({}), in this order",
                         path, theirs, own)
-          : fmt::format("{}: it has {} labels ({}), but the model has {} ({})", path, data.size(),
-                        theirs, model.size(), own));
+          : fmt::format("{}: it has {} ({}), but the model has {} ({})", path,
+                        plural(static_cast<std::int64_t>(data.size()), "label"), theirs,
+                        model.size(), own));
   return data;
 }
 
@@ -284,6 +285,7 @@ void choose_labels(const Settings& s, Texts& texts, ModelConfig& config,
     return;
   }
   if (s.do_train) {
+    check_labels(texts.train.front());
     config.labels = labels_to_learn(config.labels, texts, notices);
   } else {
     // The labels that transformers assumes for a folder without any.
@@ -291,9 +293,9 @@ void choose_labels(const Settings& s, Texts& texts, ModelConfig& config,
     if (s.do_eval) match_labels(texts, config, notices);
   }
   if (config.labels.size() < 2) {
-    throw Error(Exit::kBadInput,
-                fmt::format("{}: cannot classify", s.do_train ? s.train_file : s.model),
-                fmt::format("there are fewer than two labels ({})", shown_labels(config.labels)));
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot classify", s.model),
+                fmt::format("the model has fewer than two labels: {}", shown_labels(config.labels)),
+                "--do_train --train_file FILE");
   }
 }
 
