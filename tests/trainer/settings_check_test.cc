@@ -10,6 +10,7 @@
 namespace dtl::trainer::settings_check_test {
 namespace {
 
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -248,13 +249,14 @@ TEST(Settings, TakeWhatScheduleAndOptimizerTake) {
   EXPECT_THAT(schedule("linear", R"({"num_cycles": 2})"),
               HasSubstr("linear takes none, not 'num_cycles'"));
   EXPECT_THAT(schedule("cosine", "2"), HasSubstr("not a JSON object"));
-  EXPECT_THAT(schedule("cosine", R"({"num_cycles": "a"})"), HasSubstr("\"a\"}: num_cycles: "));
+  EXPECT_THAT(schedule("cosine", R"({"num_cycles": "a"})"),
+              HasSubstr("\"a\"}: num_cycles \"a\": "));
   EXPECT_THAT(schedule("cosine_with_min_lr", "{}"), HasSubstr("needs one of min_lr"));
   EXPECT_THAT(schedule("cosine_with_min_lr", R"({"min_lr": 1e-6, "min_lr_rate": 0.1})"),
               HasSubstr("only one"));
   EXPECT_THAT(schedule("warmup_stable_decay", "{}"), HasSubstr("num_decay_steps"));
   EXPECT_THAT(schedule("warmup_stable_decay", R"({"num_decay_steps": 3, "decay_type": "sqrt"})"),
-              HasSubstr("decay_type: not one of"));
+              HasSubstr("decay_type \"sqrt\": not one of"));
   const std::vector<std::string> constant = {"--lr_scheduler_type", "constant",
                                              "--lr_scheduler_kwargs", R"({"num_cycles": 2})"};
   EXPECT_THAT(parse_settings(with(constant)).notices, ElementsAre(HasSubstr("takes none")));
@@ -264,6 +266,19 @@ TEST(Settings, TakeWhatScheduleAndOptimizerTake) {
   EXPECT_THAT(complaint({"--optim", "sgd", "--optim_args", "speed=1"}), HasSubstr("not 'speed'"));
   EXPECT_THAT(complaint({"--optim", "lion", "--optim_args", "momentum=1"}),
               HasSubstr("takes none"));
+}
+
+TEST(Settings, SuggestWhatCanBePasted) {
+  EXPECT_THAT(complaint({"--eval_strategy", "epochs"}), HasSubstr("Try: --eval_strategy epoch"));
+  EXPECT_THAT(complaint({"--per_gpu_train_batch_size", "4"}),
+              HasSubstr("Try: --per_device_train_batch_size 4"));
+  EXPECT_THAT(complaint({"--dataset_name", "x"}),
+              HasSubstr("Try: --train_file FILE --validation_file FILE"));
+  EXPECT_THAT(complaint({"--push_to_hub"}), HasSubstr("Try: --push_to_hub false"));
+  EXPECT_THAT(complaint({"--do_train", "false"}),
+              AnyOf(HasSubstr("is given. Try: --do_train"), HasSubstr("--do_train false: ")));
+  EXPECT_THAT(complaint({"--optim", "sgd", "--optim_args", "momentum=2"}),
+              HasSubstr(": momentum=2: "));
 }
 
 TEST(Settings, TakeWordsThatMayStandAlone) {

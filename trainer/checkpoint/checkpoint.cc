@@ -85,10 +85,12 @@ bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInf
                 to.head ? "--ignore_mismatched_sizes" : "");
   }
   if (!from.whole_type.empty()) {
-    throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),
-                fmt::format("its numbers are whole, of type {}: weights are fractions, such as F32",
-                            from.whole_type),
-                "--model_name_or_path with the model before its conversion");
+    throw Error(
+        Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),
+        fmt::format("its numbers are whole, of type {}: weights are fractions, such as F32, and "
+                    "a model that was quantised is needed as it was before",
+                    from.whole_type),
+        "--model_name_or_path FOLDER");
   }
   check_numbers(path, to, from.values);
   std::copy(from.values.begin(), from.values.end(), values.begin() + to.offset);

@@ -24,8 +24,10 @@ int usable_length(const Settings& s, const ModelConfig& config, const Tokenizer&
   const auto limit = [&](std::int64_t most, const char* whose) {
     if (length <= most) return;
     length = static_cast<int>(most);
-    notices.push_back(fmt::format("--max_seq_length {} is more than {}: using {}", s.max_seq_length,
-                                  whose, length));
+    // Nobody need have given it.
+    notices.push_back(fmt::format("{}--max_seq_length {} is more than {}: using {}",
+                                  s.default_length ? "the default " : "", s.max_seq_length, whose,
+                                  length));
   };
   limit(config.max_positions, "the model has positions");
   if (tokenizer.max_length()) limit(*tokenizer.max_length(), "the tokenizer's model_max_length");
@@ -82,10 +84,10 @@ void prepare(const Settings& settings, Prepared& prepared) {
   // Larger ids would lie outside the embeddings. Fewer tokens than rows are common.
   if (tokenizer.vocabulary_size() > config.vocab_size) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the vocabulary", s.model),
-                fmt::format("it has {} tokens, the model's vocab_size is {}",
+                fmt::format("it has {} tokens, the model's vocab_size is {}; transformers' "
+                            "resize_token_embeddings() makes the model larger",
                             tokenizer.vocabulary_size(), config.vocab_size),
-                "the folder as save_pretrained() writes it after "
-                "resize_token_embeddings(len(tokenizer))");
+                fmt::format("grep vocab_size {}", one_shell_word(s.model + "/config.json")));
   }
   prepared.length = usable_length(s, config, tokenizer, prepared.notices);
   config.task = s.task == "qa" ? Task::kQuestionAnswering : Task::kClassification;

@@ -27,8 +27,9 @@ Precision precision_of(const std::string& option, const std::string& value) {
   if (value != "true") return Precision::kFloat32;
   const Bf16Support& support = bf16_support();
   if (support.available) return Precision::kBf16;
-  throw Error(Exit::kConfig, option, support.reason,
-              fmt::format("{0} false, or {0}=emulate, which is slow", option));
+  throw Error(Exit::kConfig, option,
+              fmt::format("{}; {}=emulate does without, slowly", support.reason, option),
+              option + " false");
 }
 
 LossSettings loss_settings(const Settings& s) {

@@ -108,9 +108,10 @@ void check_logits(const std::vector<float>& logits) {
                                    [](float value) { return !std::isfinite(value); });
   if (wrong == 0) return;
   throw Error(Exit::kBadInput, "cannot evaluate the model",
-              fmt::format("{} of its {} outputs are infinite or NaN: its weights are too large",
+              fmt::format("{} of its {} outputs are infinite or NaN: its weights are too large; an "
+                          "earlier checkpoint may be sound",
                           wrong, logits.size()),
-              "--model_name_or_path with an earlier checkpoint");
+              "--model_name_or_path CHECKPOINT");
 }
 
 std::vector<std::string> class_lines(const std::vector<std::string>& labels,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/text.h"
 #include "trainer/files/model_family.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/maths/kernels.h"
@@ -25,8 +26,9 @@ void say_banner(const Run& run, const TrainSettings& settings) {
   say(fmt::format("  Gradient Accumulation steps = {}", settings.accumulation));
   say(fmt::format("  Total optimization steps = {}", settings.total_steps));
   say(fmt::format("  Number of trainable parameters = {}", parameter_count(run.model.layout())));
-  const std::string head =
-      c.task == Task::kQuestionAnswering ? "answers" : fmt::format("{} labels", c.labels.size());
+  const std::string head = c.task == Task::kQuestionAnswering
+                               ? "answers"
+                               : plural(static_cast<std::int64_t>(c.labels.size()), "label");
   say(fmt::format("  Model = {}, {} layers, hidden {}, {} heads, {}", family_of(c).name, c.layers,
                   c.hidden_size, c.heads, head));
   say(fmt::format("  Ranks = {}, threads of each = {}, kernels = {} and OpenBLAS {}",

@@ -47,9 +47,9 @@ OptimArgs optim_args(const Settings& s) {
                         "--optim_args momentum=0.9");
     }
     const std::string key(trim(trimmed.substr(0, equals)));
-    const std::string wrong =
-        read_sgd_argument(s, key, std::string(trim(trimmed.substr(equals + 1))), args);
-    if (!wrong.empty()) refuse_optim_args(s, fmt::format("{}: {}", key, wrong));
+    const std::string value(trim(trimmed.substr(equals + 1)));
+    const std::string wrong = read_sgd_argument(s, key, value, args);
+    if (!wrong.empty()) refuse_optim_args(s, fmt::format("{}={}: {}", key, value, wrong));
   }
   // torch.optim.SGD refuses this combination too.
   if (args.nesterov && (args.momentum == 0 || args.dampening != 0)) {

@@ -29,7 +29,8 @@ double metric_named(const MetricList& metrics, const std::string& name) {
     names.push_back(key);
   }
   throw Error(Exit::kUsage, fmt::format("--metric_for_best_model {}", name),
-              "not a figure of the evaluation: " + join(names, ", "));
+              "not a figure of the evaluation: " + join(names, ", "),
+              "--metric_for_best_model loss");
 }
 
 }  // namespace

@@ -71,19 +71,21 @@ class ScheduleObject {
     const nlohmann::json& given = json_.at(key);
     const std::string text = given.is_string() ? given.get<std::string>() : given.dump();
     const std::string wrong = read_real(text, low, high, value);
-    if (!wrong.empty()) refuse_schedule(settings_, fmt::format("{}: {}", key, wrong));
+    if (!wrong.empty())
+      refuse_schedule(settings_, fmt::format("{} {}: {}", key, given.dump(), wrong));
   }
   void steps(const char* key, double& value) const {
     number(key, 0, kMost, value);
     if (value == std::floor(value)) return;
-    refuse_schedule(settings_, fmt::format("{}: not a whole number", key));
+    refuse_schedule(settings_, fmt::format("{} {}: not a whole number", key, value));
   }
   void curve(const char* key, std::string& value) const {
     if (!has(key)) return;
     const std::set<std::string> curves = {"linear", "cosine", "1-sqrt"};
     if (json_.at(key).is_string()) value = json_.at(key).get<std::string>();
     if (!json_.at(key).is_string() || !curves.contains(value)) {
-      refuse_schedule(settings_, fmt::format("{}: not one of {}", key, fmt::join(curves, ", ")));
+      refuse_schedule(settings_, fmt::format("{} {}: not one of {}", key, json_.at(key).dump(),
+                                             fmt::join(curves, ", ")));
     }
   }
 

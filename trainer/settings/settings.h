@@ -25,7 +25,8 @@ struct Settings {
   bool overwrite_output_dir = false;
   bool ignore_mismatched_sizes = false;
   std::int64_t max_train_samples = -1, max_eval_samples = -1, max_predict_samples = -1;
-  int max_seq_length = 0;  // set_task() sets it: 128, for question answering 384
+  int max_seq_length = 0;       // 0 until set_task(): 128, for question answering 384
+  bool default_length = false;  // nobody has given it
   bool pad_to_max_length = false;
   bool pad_was_said = false;  // the option was given
 

@@ -118,7 +118,11 @@ void check_task(const Settings& s) {
 
 void check_files(const Settings& s) {
   require(s.do_train || s.do_eval || s.do_predict, "nothing to do",
-          "none of --do_train, --do_eval and --do_predict is given", "dttrain --demo");
+          "none of --do_train, --do_eval and --do_predict is given",
+          !s.train_file.empty()        ? "--do_train"
+          : !s.validation_file.empty() ? "--do_eval"
+          : !s.test_file.empty()       ? "--do_predict"
+                                       : "dttrain --demo");
   require(!s.model.empty(), "--model_name_or_path", "missing", "dttrain init --help");
   const bool folder = !s.data_dir.empty();
   const auto hint = [&](const char* file) {
@@ -247,7 +251,10 @@ void set_task(Settings& s, const std::string& task) {
   check_task(s);
   const bool answers = task == "qa";
   // The defaults of run_qa.py and run_glue.py.
-  if (s.max_seq_length == 0) s.max_seq_length = answers ? 384 : 128;
+  if (s.max_seq_length == 0) {
+    s.max_seq_length = answers ? 384 : 128;
+    s.default_length = true;
+  }
   if (answers && s.pad_to_max_length) s.qa_loss = "padded";
   if (!answers && s.pad_was_said) {
     s.notices.emplace_back("--pad_to_max_length has no effect here: no padding is computed");

@@ -212,6 +212,18 @@ std::string accept_stock(S& settings, const std::string& value, const Option& op
   return wrong;
 }
 
+// What to write in its place: whole options, to be pasted.
+std::string stock_hint(const Option& option, const std::string& value) {
+  const std::string name(option.names.back()), reason(option.help);
+  const bool flag = option.takes == Takes::kNothing;
+  const std::size_t use = reason.find("use --");
+  if (reason == kNoDownload) return "--train_file FILE --validation_file FILE";
+  if (name == "--push_to_hub" || (use == reason.npos && flag)) return name + " false";
+  if (use == reason.npos) return "man dttrain";
+  const std::string other = reason.substr(use + std::strlen("use "));
+  return flag ? other : other + " " + one_shell_word(value);  // of the same kind
+}
+
 std::string refuse_stock(S& settings, const std::string& value, const Option& option) {
   // A flag without a value, such as --fp16, means true.
   bool truth = true;
@@ -221,10 +233,7 @@ std::string refuse_stock(S& settings, const std::string& value, const Option& op
   const bool harmless = option.takes == Takes::kNothing ? !truth : is_usual(option, value);
   if (!harmless) {
     const std::string name(option.names.back()), reason(option.help);
-    const std::size_t use = reason.find("use --");
-    const std::string without = option.takes == Takes::kNothing ? name + " false" : "man dttrain";
-    throw Error(Exit::kUsage, name, reason,
-                use == reason.npos ? without : reason.substr(use + std::strlen("use ")));
+    throw Error(Exit::kUsage, name, reason, stock_hint(option, value));
   }
   settings.notices.push_back(
       fmt::format("{}={} has no effect here: it is so in any case", option.names.back(), value));
