@@ -53,9 +53,8 @@ void tell_the_end(Console& console, const SessionNodes& nodes, const SessionResu
 
 // The next time at which something is due even without an event.
 JobTime next_event(const Job& job, const Console& console) {
-  const JobTime next = next_wakeup(job);
   const auto partial = console.next_partial_line();
-  return partial ? std::min(next, *partial) : next;
+  return partial ? std::min(next_wakeup(job), *partial) : next_wakeup(job);
 }
 
 // Runs before dtlaunch contacts any host.
@@ -166,10 +165,8 @@ SessionResult SessionShell::result() {
     result.hosts.push_back(each.host);
     result.facts.push_back(each.facts);
   }
-  if (job_.outcome) {
-    result.last_lines = console_.last_lines(job_.outcome->rank);
-    result.lines_shown = console_.shows_errors(job_.outcome->rank);
-  }
+  if (job_.outcome) result.last_lines = console_.last_lines(job_.outcome->rank);
+  result.lines_shown = job_.outcome && console_.shows_errors(job_.outcome->rank);
   result.network = planning_.network_reasons();
   result.messages = console_.messages();
   result.dropped_bytes = console_.dropped_bytes();
