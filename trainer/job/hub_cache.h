@@ -18,8 +18,8 @@ std::string hub_cache_folder();
 
 // The model's folder: `name` where that is there, else the snapshot in the cache. A snapshot has
 // only what somebody has asked for, perhaps the tokenizer alone: has_weights says of a folder
-// whether it can be read as a model. Throws Error(kBadInput) with the command that downloads it, or,
-// for what looks like a folder's name, with the models in folders nearby.
+// whether it can be read as a model. Throws Error(kBadInput) with the command that downloads it,
+// or, for what looks like a folder's name, with the models in folders nearby.
 std::string find_model(const HubModel& model, bool (*has_weights)(const std::string& folder));
 
 }  // namespace dtl::trainer
