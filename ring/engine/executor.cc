@@ -8,13 +8,22 @@ namespace dtl::ring {
 
 Executor::Executor(const NodeMap& map)
     : links_(static_cast<std::size_t>(map.world)),
+      is_awake_(static_cast<std::size_t>(map.world)),
       active_(map),
       findings_(map.world),
       sender_(map.world, buffers_),
       receiver_(map.world, active_, buffers_, findings_) {}
 
 void Executor::add_link(int peer, std::unique_ptr<Link> link) {
+  link->set_waker(*this);
   links_[static_cast<std::size_t>(peer)] = std::move(link);
+  wake(peer);
+}
+
+void Executor::wake(int peer) {
+  if (is_awake_[static_cast<std::size_t>(peer)]) return;
+  is_awake_[static_cast<std::size_t>(peer)] = true;
+  awake_.push_back(peer);
 }
 
 bool Executor::has_read_all(int peer) const {
@@ -34,9 +43,24 @@ bool Executor::say_farewell(std::uint64_t completed) {
 bool Executor::step() {
   bool moved = receiver_.advance_sums();
   moved |= sender_.begin_frames(active_, links_);
-  for (const auto& link : links_) {
-    if (link) moved |= link->step(*this);
+  return step_links() || moved;
+}
+
+// A link may wake another one meanwhile, which then comes last.
+bool Executor::step_links() {
+  bool moved = false;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < awake_.size(); ++i) {
+    const int peer = awake_[i];
+    Link& link = *links_[static_cast<std::size_t>(peer)];
+    moved |= link.step(*this);
+    if (link.wants_step()) {
+      awake_[kept++] = peer;
+    } else {
+      is_awake_[static_cast<std::size_t>(peer)] = false;
+    }
   }
+  awake_.resize(kept);
   return moved;
 }
 

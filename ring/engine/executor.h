@@ -20,11 +20,11 @@
 
 namespace dtl::ring {
 
-class Executor : public Sink {
+class Executor : public Sink, public Waker {
  public:
   explicit Executor(const NodeMap& map);
 
-  // Adds a connected link.
+  // Adds a connected link, which is stepped until it wants no step any more.
   void add_link(int peer, std::unique_ptr<Link> link);
   // Everything that the peer has sent was read. True if there is no link.
   bool has_read_all(int peer) const;
@@ -51,9 +51,16 @@ class Executor : public Sink {
   void sent(int peer, const FrameHead& head) override;
   void left(int peer, std::uint64_t completed) override;
   void broken(int peer, int error) override;
+  // Waker
+  void wake(int peer) override;
 
  private:
+  bool step_links();
+
   std::vector<std::unique_ptr<Link>> links_;  // by rank
+  // The ranks whose links want a step, and by rank whether it is among them.
+  std::vector<int> awake_;
+  std::vector<bool> is_awake_;
   ActiveOperations active_;
   LinkFindings findings_;
   FrameBuffers buffers_;

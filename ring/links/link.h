@@ -68,9 +68,21 @@ class Sink {
 // arrival have this size.
 constexpr std::size_t kMostFrameBytes = 128 << 10;
 
+// Whom a link tells that step() may move something again.
+class Waker {
+ public:
+  virtual ~Waker() = default;
+  virtual void wake(int peer) = 0;
+};
+
 class Link {
  public:
   virtual ~Link() = default;
+  // Where wake() goes; it outlives the link.
+  virtual void set_waker(Waker& /*waker*/) {}
+  // False: step() moves nothing before the link calls wake(). A rank of a large world has a
+  // thousand links, of which a few move. Links that must poll always want it.
+  virtual bool wants_step() const { return true; }
   // True if begin() would accept a frame of this lane now.
   virtual bool can_begin(Lane lane) const = 0;
   // payload must not change until Sink::sent(). operation is copied. The frame may not be sent

@@ -34,6 +34,13 @@ void TcpLink::set_ready(int fd, bool readable, bool writable, bool has_ended) {
     if (writable) stream.sender.set_ready();
     stream.receiver.set_ready(readable, has_ended);
   }
+  wake();
+}
+
+bool TcpLink::wants_step() const {
+  return std::any_of(streams_.begin(), streams_.end(), [](const Stream& stream) {
+    return stream.sender.wants_step() || stream.receiver.wants_step();
+  });
 }
 
 bool TcpLink::can_begin(Lane lane) const {
@@ -46,7 +53,8 @@ void TcpLink::begin(const FrameHead& head, const OperationHeader* operation,
                     const std::byte* payload, std::byte* /*answer*/) {
   for (Stream& stream : streams_) {
     if (static_cast<std::uint8_t>(stream.lane) != head.lane || !stream.sender.can_begin()) continue;
-    return stream.sender.begin(head, operation, payload);
+    stream.sender.begin(head, operation, payload);
+    return wake();
   }
 }
 

@@ -33,6 +33,8 @@ class TcpLink : public Link {
   // limited.
   void set_ready(int fd, bool readable, bool writable, bool has_ended);
 
+  void set_waker(Waker& waker) override { waker_ = &waker; }
+  bool wants_step() const override;
   bool can_begin(Lane lane) const override;
   void begin(const FrameHead& head, const OperationHeader* operation, const std::byte* payload,
              std::byte* answer) override;
@@ -53,8 +55,13 @@ class TcpLink : public Link {
     TcpReceiver receiver;
   };
 
+  void wake() {
+    if (waker_ != nullptr) waker_->wake(peer_);
+  }
+
   int peer_;
   bool begins_with_last_;
+  Waker* waker_ = nullptr;
   std::deque<Stream> streams_;  // in the order in which they get frames
 };
 

@@ -23,6 +23,10 @@ class TcpReceiver {
   }
   bool is_heard() const { return is_heard_; }  // data may still arrive
   bool step(Channel& channel, Sink& sink);     // true if anything moved
+  // False: nothing moves before set_ready().
+  bool wants_step() const {
+    return is_heard_ && (readable_ || ahead_from_ != ahead_to_ || (has_head_ && !is_admitted_));
+  }
 
  private:
   // Bytes read beyond a head. Reading ahead saves a separate call for the next head; a short frame

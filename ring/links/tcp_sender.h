@@ -20,8 +20,9 @@ class TcpSender {
   void begin(const FrameHead& head, const OperationHeader* operation, const std::byte* payload);
   bool is_sent() const { return !(is_sending_ && is_open_); }
   bool step(Channel& channel, Sink& sink) {  // true if anything moved
-    return is_sending_ && writable_ && is_open_ && push(channel, sink);
+    return wants_step() && push(channel, sink);
   }
+  bool wants_step() const { return is_sending_ && writable_ && is_open_; }
   // After the last frame. False: could not be sent completely now. Also true if the connection has
   // failed, since the peer cannot be told.
   bool say_farewell(Channel& channel, const FrameHead& farewell);

@@ -179,6 +179,30 @@ TEST(Failures, OfARankThatHasLeftInOrderWaitUntilItsLastBytesWereRead) {
   EXPECT_THAT(rank.queue.error().text(), HasSubstr("rank 2 was lost: Connection reset by peer"));
 }
 
+struct IdleLink : CutLink {
+  IdleLink(bool& ended, int& count, bool& wants) : CutLink(ended), steps(count), wanted(wants) {}
+  bool step(Sink&) override { return ++steps > 1000; }
+  bool wants_step() const override { return wanted; }
+  int& steps;
+  bool& wanted;
+};
+
+TEST(Executor, StepsOnlyLinksThatWantIt) {
+  Rank rank(1);
+  bool ended = false, wanted = true;
+  int steps = 0;
+  rank.executor.add_link(2, std::make_unique<IdleLink>(ended, steps, wanted));
+  for (int i = 0; i < 3; ++i) rank.executor.step();
+  EXPECT_EQ(steps, 3);
+  wanted = false;
+  for (int i = 0; i < 3; ++i) rank.executor.step();
+  EXPECT_EQ(steps, 4);
+  rank.executor.wake(2);
+  rank.executor.wake(2);
+  for (int i = 0; i < 3; ++i) rank.executor.step();
+  EXPECT_EQ(steps, 5);
+}
+
 TEST(Failures, ComeAtOnceOfGarbage) {
   Rank rank(1);
   rank.failures->hear_of_break({2, EPROTO});

@@ -59,6 +59,40 @@ std::size_t stream_of_next_frame(TcpLink& link, const std::vector<Fd>& far) {
   return far.size();
 }
 
+struct Woken : Waker {
+  void wake(int peer) override { peers.push_back(peer); }
+  std::vector<int> peers;
+};
+
+// In a world of a thousand ranks each turn would otherwise look at a thousand links.
+TEST(TcpLink, WantsNoStepUntilSomethingHappens) {
+  TcpLink link(7, false);
+  const std::vector<Fd> far = connect_streams(link, {0, 1});
+  Woken woken;
+  link.set_waker(woken);
+  Nobody nobody;
+  link.step(nobody);
+  EXPECT_FALSE(link.wants_step());
+  EXPECT_TRUE(woken.peers.empty());
+  FrameHead head;
+  head.magic = kFrameMagic;
+  head.lane = static_cast<std::uint8_t>(Lane::kBulk);
+  ASSERT_EQ(::send(far[1].get(), &head, sizeof head, 0), static_cast<ssize_t>(sizeof head));
+  link.set_ready(link.descriptors()[1], true, false, false);
+  EXPECT_EQ(woken.peers, std::vector<int>{7});
+  EXPECT_TRUE(link.wants_step());
+  link.step(nobody);
+  // Nobody admits the frame, so it must be offered again.
+  EXPECT_TRUE(link.wants_step());
+  TcpLink sending(8, false);
+  const std::vector<Fd> reader = connect_streams(sending, {0});
+  sending.set_waker(woken);
+  sending.step(nobody);
+  EXPECT_EQ(stream_of_next_frame(sending, reader), 0u);
+  EXPECT_EQ(woken.peers.back(), 8);
+  EXPECT_FALSE(sending.wants_step());
+}
+
 TEST(TcpLink, EachEndBeginsWithAnotherStream) {
   for (const auto& order : {std::vector<std::uint32_t>{0, 1, 2}, {2, 0, 1}, {1, 2, 0}}) {
     TcpLink lower(1, false), higher(0, true);
