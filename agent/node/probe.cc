@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/node/neighbour_table.h"
 #include "agent/node/nics.h"
 #include "base/fd.h"
 #include "base/limits.h"
@@ -89,13 +90,18 @@ class Round {
     const std::size_t at_once = std::min(attempts_at_once(), attempts_.size());
     const std::size_t turns = at_once == 0 ? 1 : (attempts_.size() + at_once - 1) / at_once;
     patience_ = std::chrono::milliseconds(kConnectDeadline) / turns;
+    const auto refusals = neighbour_refusals();
     TaskGroup tasks(context_);
     for (std::size_t i = 0; i < at_once; ++i) tasks.spawn(reach_in_turn());
     co_await tasks.join();
     settled_.cancel();
     co_await asio::post(context_, asio::use_awaitable);  // the handler refers to this object
+    const bool table_full = refusals && neighbour_refusals() > refusals;
     std::vector<Attempt> made;
-    for (Trial& trial : attempts_) made.push_back(std::move(trial.attempt));
+    for (Trial& trial : attempts_) {
+      made.push_back(std::move(trial.attempt));
+      if (table_full && made.back().problem == kLate) made.back().problem = kNeighbourTableFull;
+    }
     co_return made;
   }
 

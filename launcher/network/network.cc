@@ -13,9 +13,8 @@
 namespace dtl {
 namespace {
 
-constexpr std::size_t kMaxEndpoints = 4096;     // of one Reach
 constexpr std::size_t kMaxAddressesSmall = 16;  // tried per node
-constexpr std::size_t kMaxAddressesLarge = 4;   // tried per node in a job of many nodes
+constexpr std::size_t kMaxAddressesLarge = 8;   // tried per node in a job of many nodes
 constexpr std::size_t kMaxNetworksInMessage = 6;
 
 const Nic* nic_with(const ProbedNode& node, const std::string& address) {
@@ -95,7 +94,7 @@ std::string rejection(const Candidate& candidate, const std::vector<ProbedNode>&
 std::string tried(const Candidate& candidate, std::size_t nodes) {
   const std::size_t all = nodes * (nodes - 1);
   if (candidate.pairs == all) return fmt::format("all {} pairs reach each other", all);
-  return fmt::format("all {} tried pairs of {} reach each other (neighbours, and rank 0's node)",
+  return fmt::format("all {} tried pairs of {} reach each other (1, 2, 4, ... apart, and node 0)",
                      candidate.pairs, all);
 }
 
@@ -120,11 +119,14 @@ std::vector<std::string> reasons_for(const Candidate& chosen, const std::vector<
 
 std::vector<std::size_t> probe_targets(std::size_t from, std::size_t nodes) {
   std::set<std::size_t> targets;
-  if (nodes <= kAllPairsNodes || from == 0) {
+  if (nodes <= kAllPairsNodes) {
     for (std::size_t to = 0; to < nodes; ++to) targets.insert(to);
   } else {
-    // `from` is not 0 here, so from - 1 cannot wrap.
-    targets = {0, (from + 1) % nodes, from - 1};
+    targets.insert(0);
+    for (std::size_t distance = 1; 2 * distance <= nodes; distance *= 2) {
+      targets.insert((from + distance) % nodes);
+      targets.insert((from + nodes - distance) % nodes);
+    }
   }
   targets.erase(from);
   return {targets.begin(), targets.end()};
@@ -136,12 +138,8 @@ std::vector<Reach> plan_probes(const std::vector<ProbedNode>& nodes, const Inter
   std::vector<Reach> probes(nodes.size());
   for (std::size_t from = 0; from < nodes.size(); ++from) {
     const auto targets = probe_targets(from, nodes.size());
-    const std::size_t bound =
+    const std::size_t most =
         nodes.size() <= kAllPairsNodes ? kMaxAddressesSmall : kMaxAddressesLarge;
-    // Node 0 of a large job tries all others, so its share for each of them is smaller. One address
-    // is always left.
-    const std::size_t most = std::min(
-        bound, std::max<std::size_t>(1, kMaxEndpoints / std::max<std::size_t>(1, targets.size())));
     for (const std::size_t to : targets) {
       auto addresses = worth_trying(nodes[to], filter, round);
       if (addresses.size() > most) addresses.resize(most);
