@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/hmac_sha1.h"
+#include "launcher/ssh/hmac_sha1.h"
 #include "launcher/ssh/known_hosts.h"
 
 namespace dtl {

@@ -1,4 +1,4 @@
-#include "base/hmac_sha1.h"
+#include "launcher/ssh/hmac_sha1.h"
 
 #include <gtest/gtest.h>
 

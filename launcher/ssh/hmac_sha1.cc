@@ -1,7 +1,7 @@
 // The plain functions of OpenSSL, deprecated in favour of EVP: copying an EVP context costs ten
 // times what the two blocks of a hostname do.
 #define OPENSSL_SUPPRESS_DEPRECATED
-#include "base/hmac_sha1.h"
+#include "launcher/ssh/hmac_sha1.h"
 
 #include <openssl/evp.h>
 #include <openssl/sha.h>
