@@ -8,6 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace dtl {
 namespace {
@@ -141,6 +145,37 @@ std::string to_lower(std::string_view text) {
   return lower;
 }
 
+namespace {
+
+// A host's name around the last number of its first label.
+struct NumberedName {
+  std::string before, digits, after;
+};
+
+NumberedName number_of(const std::string& name) {
+  constexpr std::size_t kMostDigits = 9;  // fits a number; longer ones are names
+  const bool is_address =
+      name.find_first_not_of("0123456789.") == name.npos || name.find(':') != name.npos;
+  const std::size_t label = std::min(name.find('.'), name.size());
+  std::size_t end = label;
+  while (end > 0 && (name[end - 1] < '0' || name[end - 1] > '9')) --end;
+  std::size_t begin = end;
+  while (begin > 0 && name[begin - 1] >= '0' && name[begin - 1] <= '9') --begin;
+  if (is_address || begin == end || end - begin > kMostDigits) return {name, "", ""};
+  return {name.substr(0, begin), name.substr(begin, end - begin), name.substr(end)};
+}
+
+// A number, as value and as it is written.
+using Written = std::pair<unsigned long, std::string>;
+
+// "08" and "09", "09" and "10", "9" and "10"; not "08" and "9".
+bool follows(const Written& next, const Written& one) {
+  const bool unpadded = one.second[0] != '0' && next.second[0] != '0';
+  return next.first == one.first + 1 && (unpadded || next.second.size() == one.second.size());
+}
+
+}  // namespace
+
 std::string fold_ranks(const std::vector<int>& ranks) {
   std::string text;
   for (std::size_t i = 0; i < ranks.size();) {
@@ -152,6 +187,38 @@ std::string fold_ranks(const std::vector<int>& ranks) {
     i = last + 1;
   }
   return text;
+}
+
+std::string fold_hosts(const std::vector<std::string>& names) {
+  struct Item {
+    std::string before, after;
+    std::set<Written> numbers;
+  };
+  std::vector<Item> items;
+  std::map<std::pair<std::string, std::string>, std::size_t> known;
+  for (const std::string& name : names) {
+    const NumberedName parts = number_of(name);
+    const auto [at, is_new] = known.try_emplace({parts.before, parts.after}, items.size());
+    if (is_new) items.push_back({parts.before, parts.after, {}});
+    if (parts.digits.empty()) continue;
+    items[at->second].numbers.emplace(std::stoul(parts.digits), parts.digits);
+  }
+  std::vector<std::string> texts;
+  for (const Item& item : items) {
+    std::string ranges;
+    for (auto at = item.numbers.begin(); at != item.numbers.end();) {
+      auto last = at;
+      while (std::next(last) != item.numbers.end() && follows(*std::next(last), *last)) {
+        ++last;
+      }
+      ranges += (ranges.empty() ? "" : ",") + at->second;
+      if (last != at) ranges += '-' + last->second;
+      at = std::next(last);
+    }
+    if (item.numbers.size() > 1) ranges = '[' + ranges + ']';
+    texts.push_back(item.before + ranges + item.after);
+  }
+  return join(texts, ", ");
 }
 
 std::string last_line(std::string_view text) {

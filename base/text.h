@@ -17,6 +17,10 @@ std::string_view trim(std::string_view text);  // blanks, tabs, CR, LF
 std::string to_lower(std::string_view text);
 // "0-3,7" from ascending numbers.
 std::string fold_ranks(const std::vector<int>& ranks);
+// "n[1-3,7], login, 10.0.0.4": names that differ in the last number of their first label are one
+// item, as hostfiles and -H take it. Addresses stay as they are. Items come in the order of their
+// first name, numbers in ascending order.
+std::string fold_hosts(const std::vector<std::string>& names);
 std::string plural(std::int64_t count, std::string_view noun);  // "1 rank", "2 ranks"
 std::string join(std::span<const std::string> pieces, std::string_view separator);
 

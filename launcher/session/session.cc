@@ -15,6 +15,7 @@
 #include "base/machine/descriptor_limit.h"
 #include "base/text.h"
 #include "launcher/session/card_facts.h"
+#include "launcher/session/fold_notices.h"
 #include "launcher/session/session_shell.h"
 
 namespace dtl {
@@ -201,7 +202,7 @@ void SessionShell::feed(job::Event event) {
     const job::Event next = std::move(events_.front());
     events_.pop_front();
     const JobState before = job_.state;
-    std::vector<job::Effect> effects = step(job_, next, now());
+    std::vector<job::Effect> effects = fold_notices(step(job_, next, now()), nodes_);
     if (job_.state != before) state_changed(before);
     for (job::Effect& effect : effects) perform(effect);
   }
@@ -221,9 +222,7 @@ void SessionShell::state_changed(JobState before) {
   log_debug(fmt::format("{:.3f} s: {}", static_cast<double>(now().count()) / 1000,
                         state_name(job_.state)));
   if (before == JobState::kStarting) {
-    for (const SessionNode& each : nodes_) {  // in the order in which the user named them
-      if (each.start_error) console_.say(each.start_error->what());
-    }
+    for (const std::string& line : fold_start_errors(nodes_)) console_.say(line);
   }
   if (job_.state == JobState::kPreflight && log_level() >= LogLevel::kVerbose) {
     console_.say(fmt::format("{} up after {:.2f} s", plural(nodes_.size(), "agent"),

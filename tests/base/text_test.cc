@@ -76,6 +76,23 @@ TEST(PrintableLines, KeepsLineEndsOnly) {
   EXPECT_EQ(printable_lines(""), "");
 }
 
+TEST(FoldHosts, JoinsNumbersThatFollow) {
+  EXPECT_EQ(fold_hosts({"n1", "n2", "n3", "n7"}), "n[1-3,7]");
+  EXPECT_EQ(fold_hosts({"n3", "login", "n1", "n2"}), "n[1-3], login");
+  EXPECT_EQ(fold_hosts({"n9", "n10", "n11"}), "n[9-11]");
+  EXPECT_EQ(fold_hosts({"gpu2-node08.lan", "gpu2-node09.lan", "gpu2-node10.lan"}),
+            "gpu2-node[08-10].lan");
+}
+
+TEST(FoldHosts, KeepsWhatIsNoSeries) {
+  EXPECT_EQ(fold_hosts({"n1"}), "n1");
+  EXPECT_EQ(fold_hosts({"n1.a", "n2.b"}), "n1.a, n2.b");
+  EXPECT_EQ(fold_hosts({"n8", "n09"}), "n[8,09]");
+  EXPECT_EQ(fold_hosts({"10.0.0.1", "10.0.0.2", "fe80::1"}), "10.0.0.1, 10.0.0.2, fe80::1");
+  EXPECT_EQ(fold_hosts({"n12345678901", "n12345678902"}), "n12345678901, n12345678902");
+  EXPECT_EQ(fold_hosts({}), "");
+}
+
 TEST(OneShellWord, IsOneWordWhateverIsInIt) {
   EXPECT_EQ(one_shell_word("a/b-c_1.tsv"), "a/b-c_1.tsv");
   EXPECT_EQ(one_shell_word(""), "''");

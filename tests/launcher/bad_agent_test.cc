@@ -40,6 +40,21 @@ TEST_F(BadAgent, HasItsNoticesCutAndCounted) {
   EXPECT_LT(result.messages.size(), NoticeBudget::kMost + 10U);
 }
 
+// A job of 1,000 hosts must not print 1,000 lines for one reason.
+TEST_F(SessionTest, SaysOfManyHostsAtOnceWhyTheyDidNotStart) {
+  request_.hosts.clear();
+  for (int i = 1; i <= 6; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    request_.hosts.emplace_back().name = name;
+    agents_[name] = {{}, DTL_VERSION, two_cores(), {}};
+    if (i > 1) unreachable_[name] = Exit::kAuth;
+  }
+  ranks_do([](const RankSpec&, Connection&) {});
+  run();
+  EXPECT_THAT(errors_, HasSubstr("n[2-6]: cannot connect: no route. Try: ping\n"));
+  EXPECT_THAT(errors_, testing::Not(HasSubstr("n3: cannot connect")));
+}
+
 TEST_F(BadAgent, IsEndedWhenItSendsMoreOutputThanItMay) {
   constexpr std::size_t kAtOnce = 12 << 20;  // less than the limit that closes the connection
   bool started = false;
