@@ -1,4 +1,4 @@
-// Every wait is short, so a hanging holder does not make a start slower than one without a holder.
+// A holder that is stopped is passed over at once, and one that hangs costs a start two seconds.
 #include "launcher/agents/kept_connection_client.h"
 
 #include <poll.h>
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/machine/process_id.h"
 #include "base/machine/runtime_folder.h"
 #include "base/machine/unix_socket.h"
 #include "launcher/streams/socket_stream.h"
@@ -15,7 +16,8 @@
 namespace dtl {
 namespace {
 
-constexpr auto kHolderPatience = 200ms;  // it answers before it does anything
+constexpr auto kHolderPatience = 2s;  // it answers before it does anything, but just after `up` it
+                                      // is starting an agent for each of a thousand hosts
 
 Fd connect_holder(const std::string& job) {
   // `dtlaunch up` may have run in another environment: without XDG_RUNTIME_DIR its folder differs.
@@ -49,6 +51,7 @@ awaitable<std::unique_ptr<AgentStream>> start_kept_agent(asio::io_context& conte
   Fd socket = connect_holder(options.kept_job);
   if (!socket.valid()) co_return nullptr;
   ProcessHandle holder = peer_process(socket.get());
+  if (process_state(holder.pid()) == ProcessState::kStopped) co_return nullptr;
   auto stream = std::make_unique<SocketStream>(context, std::move(socket));
   // If the holder dies, the message then blames it and not the host.
   stream->is_handed_on_by(std::move(holder));

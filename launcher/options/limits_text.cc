@@ -92,6 +92,7 @@ std::string bounds_text() {
          bound("agent-descriptors", kAgentDescriptors, "of an agent beside these") +
          bound("host-descriptors", kHostDescriptors, "of dtlaunch for each host") +
          bound("own-descriptors", kOwnDescriptors, "of dtlaunch beside these") +
+         bound("logins", kMostLogins, "over ssh at a time; other hosts' deadlines begin later") +
          bound("frame", kMaxFrameBytes, "bytes of one message") +
          bound("output", kMaxOutputBytes, "bytes of output in one message") +
          bound("shell-noise", kMaxShellNoiseBytes, "bytes before the agent's greeting") +
