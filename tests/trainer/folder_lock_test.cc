@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,7 +68,24 @@ TEST(FolderLock, OfAKilledHolderIsFree) {
   EXPECT_EQ(refusal(folder.path()), "");
 }
 
-// An unwritten or foreign text in the file is no reason to admit another run.
+// As ranks whose launcher was killed: they end, but not at once.
+TEST(FolderLock, WaitsForAHolderThatEnds) {
+  const TemporaryFolder folder;
+  Pipe ready = make_pipe();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const FolderLock lock(folder.path());
+    write_all(ready.write_end.get(), "x");
+    ::poll(nullptr, 0, 300);
+    ::_exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready.read_end.get(), &byte, 1), 1);
+  EXPECT_EQ(refusal(folder.path()), "");
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+}
+
+// What a holder has not written yet, or what is no line of ours, is no reason to let others in.
 TEST(FolderLock, NeedsNoTextAndTrustsNone) {
   const TemporaryFolder folder;
   const FolderLock lock(folder.path());

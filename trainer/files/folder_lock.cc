@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <system_error>
+#include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "base/host_name.h"
@@ -24,6 +27,13 @@ namespace dtl::trainer {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+// The ranks of a killed dtlaunch end within 0.3 s; the same command may be started again at once.
+// A run that goes on holds the lock for hours, so that waiting longer would be in vain.
+constexpr auto kHolderMayEnd = 2s;
+constexpr auto kLook = 20ms;         // flock(2) has no deadline
+constexpr auto kWaitUnsaid = 500ms;  // a wait that nobody notices needs no line
 
 std::string cannot_write_to(const std::string& path) {
   return fmt::format("{}: cannot write the output", fs::path(path).parent_path().string());
@@ -73,8 +83,19 @@ FolderLock::~FolderLock() {
 
 // Returns false if the file system does not support locks.
 bool FolderLock::take() {
+  const auto began = std::chrono::steady_clock::now();
+  bool said = false;
   while (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
+    const auto waited = std::chrono::steady_clock::now() - began;
+    if (errno == EWOULDBLOCK && waited < kHolderMayEnd) {
+      if (waited >= kWaitUnsaid && !std::exchange(said, true)) {
+        log_notice(fmt::format("{}: waiting up to {} s for its end", holder_of(file_),
+                               kHolderMayEnd.count()));
+      }
+      std::this_thread::sleep_for(kLook);
+      continue;
+    }
     if (errno == EWOULDBLOCK) {
       throw Error(Exit::kCannotWrite, cannot_write_to(path_), holder_of(file_),
                   "--output_dir " + one_shell_word(fs::path(path_).parent_path().string() + "-2"));

@@ -13,9 +13,9 @@ constexpr const char* kLockFile = "dttrain.lock";
 
 class FolderLock {
  public:
-  // Creates the folder. Throws Error(kCannotWrite) if another run holds the lock (the message says
-  // which, since when) or the folder cannot be written. Without locks in the file system it prints
-  // a notice.
+  // Creates the folder. Waits 2 s for a holder that ends. Throws Error(kCannotWrite) naming the
+  // folder: who holds it since when, or why
+  // nothing can be written there. Where the file system has no locks, that is said in a notice.
   explicit FolderLock(const std::string& folder);
   FolderLock(FolderLock&&) noexcept = default;
   FolderLock& operator=(FolderLock&&) = delete;
