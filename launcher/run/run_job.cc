@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -213,13 +214,13 @@ int run_detached(const JobSettings& settings, const SessionOptions& options,
   });
 }
 
-void check_trainer(const JobInputs& inputs, const Request& request, const Surroundings& around) {
-  TrainerCheck check;
-  check.folder = around.program_directory;
-  check.dry_run = inputs.line.dry_run;
-  // A program of the command line comes without the settings in the file.
-  if (inputs.file && inputs.line.programs[0].command.empty()) check.trainer = inputs.file->trainer;
-  check_trainer_lines(request, check);
+// The files of a pattern whose folder is the same for all ranks: "out/%r.txt", and not "out/%r/a".
+void check_folder_of(const std::string& pattern) {
+  const std::filesystem::path plain = pattern.substr(0, pattern.find('%'));
+  const std::string folder = plain.parent_path().string();
+  if (folder.empty() || ::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  throw cannot_write(folder + "/" + std::filesystem::path(pattern).filename().string(),
+                     system_error(pattern));
 }
 
 int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
@@ -234,6 +235,8 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   }
   // Hours of computing must not end with a report that cannot be written.
   if (!settings.request.reporting.report.empty()) check_new_file(settings.request.reporting.report);
+  check_folder_of(line.shown.outfile);
+  check_folder_of(line.shown.errfile);
   StartOptions start = start_options(settings, around, settings.starting.accept_new_host_keys);
   // The next epoch could not read a pipe again that a rank reads itself.
   const bool input_comes_once = settings.request.max_restarts() == 0;
