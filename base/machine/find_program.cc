@@ -5,6 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
 #include "base/text.h"
 
 namespace dtl {
@@ -18,6 +22,26 @@ std::optional<std::string> find_program(std::string_view name, std::string_view 
     if (is_file && ::access(file.c_str(), X_OK) == 0) return file;
   }
   return std::nullopt;
+}
+
+std::string nearest_program(std::string_view name, std::string_view path) {
+  std::vector<std::string> names;
+  for (const std::string& folder : split(path, ':')) {
+    std::error_code failed;  // a folder that is not there has no programs
+    if (!folder.starts_with('/')) continue;
+    for (std::filesystem::directory_iterator entry(folder, failed), end; entry != end;
+         entry.increment(failed)) {
+      if (failed) break;
+      std::string found = entry->path().filename().string();
+      // nearest() goes no further than three letters.
+      if (found.size() <= name.size() + 3 && name.size() <= found.size() + 3) {
+        names.push_back(std::move(found));
+      }
+    }
+  }
+  // A name of three letters is near to dozens.
+  const std::string near = name.size() < 4 ? "" : nearest(name, names);
+  return find_program(near, path) ? near : "";
 }
 
 }  // namespace dtl

@@ -12,4 +12,7 @@ namespace dtl {
 // execute.
 std::optional<std::string> find_program(std::string_view name, std::string_view path);
 
+// The name of a program in these folders that is nearest to a mistyped one; empty: none is near.
+std::string nearest_program(std::string_view name, std::string_view path);
+
 }  // namespace dtl

@@ -34,6 +34,14 @@ std::string spawn_headline(const Outcome& outcome, const CardFacts& facts) {
   if (concerns_program(outcome.stage)) {
     const std::string reason =
         outcome.text.empty() ? errno_text(outcome.error_number) : printable(outcome.text);
+    const bool on_path = facts.program.find('/') == std::string::npos;
+    if (on_path && outcome.text.empty() && outcome.error_number == ENOENT) {
+      const std::string near = facts.near_program.empty()
+                                   ? ""
+                                   : fmt::format("; {} is there", printable(facts.near_program));
+      return fmt::format("{}: cannot run '{}': not found on PATH{}", who(outcome, facts),
+                         facts.program, near);
+    }
     return fmt::format("{}: cannot run '{}': {}", who(outcome, facts), facts.program, reason);
   }
   return fmt::format("{}: cannot start: {}: {}", who(outcome, facts), outcome.stage,
@@ -93,7 +101,8 @@ std::string headline(const Outcome& outcome, const CardFacts& facts) {
 std::vector<std::string> others(const Outcome& outcome, const CardFacts& facts) {
   std::vector<std::string> pieces;
   if (!facts.stopped.empty()) pieces.push_back(ranks_text(facts.stopped) + " ended by dtlaunch");
-  if (!facts.silent.empty()) pieces.push_back(ranks_text(facts.silent) + " failed without a word");
+  if (!facts.silent.empty())
+    pieces.push_back(ranks_text(facts.silent) + " failed, too, and wrote nothing to stderr");
   if (!facts.failed_too.empty()) pieces.push_back(ranks_text(facts.failed_too) + " failed later");
   if (!facts.disconnected.empty()) {
     const std::string whom = outcome.rank >= 0 ? fmt::format("rank {}", outcome.rank) : facts.host;

@@ -54,7 +54,8 @@ struct CardFacts {
   std::string host;  // of the failing rank or node
   Host reached;      // how to reach that host, for hints; its name may be missing
   std::uint32_t pid = 0;
-  std::string program;  // argv[0] as typed
+  std::string program;       // argv[0] as typed
+  std::string near_program;  // kSpawn: one of nearly that name on the PATH here; empty: none
   std::string working_directory;
   std::vector<std::string> last_lines;  // of the rank's standard error, oldest first
   bool lines_shown = false;             // they are on the screen above the card

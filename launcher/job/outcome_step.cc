@@ -52,7 +52,10 @@ std::string look_at_program(const Outcome& outcome, const CardFacts& facts) {
   // namei shows the permissions of each folder on the path, including the one that denies access.
   if (!on_path) return over_there(facts, "namei -l " + program_path(facts));
   if (outcome.error_number == ENOENT) {
-    return over_there(facts, "command -v " + one_shell_word(facts.program));
+    // What is there under the name that was meant, or where it was looked for.
+    return over_there(facts, facts.near_program.empty()
+                                 ? "echo $PATH"
+                                 : "command -v " + one_shell_word(facts.near_program));
   }
   // The shell ignores files that are not executable; find shows them with their permissions.
   return over_there(facts, "find $(echo $PATH | tr : ' ') -maxdepth 1 -name " +

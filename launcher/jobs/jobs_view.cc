@@ -87,10 +87,12 @@ void check_no_tag(const std::vector<JobView>& jobs, const JobView& found,
   for (const JobView& job : jobs) {
     const auto& tags = job.record.tags;
     if (job.id == found.id || std::find(tags.begin(), tags.end(), prefix) == tags.end()) continue;
-    throw file_error(one_shell_word(prefix), "",
-                     fmt::format("may mean two jobs: {} begins with it, and it is a tag of {}",
-                                 found.id, job.id),
-                     "dtlaunch ps, and more digits of the id");
+    throw file_error(
+        "job " + one_shell_word(prefix), "",
+        fmt::format("may mean two jobs: {} begins with it, and it is a tag of {}; give "
+                    "more digits",
+                    found.id, job.id),
+        "dtlaunch ps -a");
   }
 }
 
@@ -151,17 +153,19 @@ const JobView& find_job(const std::vector<JobView>& jobs, const std::string& pre
   for (const JobView& job : jobs) {
     if (!job.id.starts_with(prefix)) continue;
     if (found != nullptr) {
-      throw file_error(one_shell_word(prefix), "",
-                       fmt::format("the ids of {} and {} begin with it", found->id, job.id),
-                       "dtlaunch ps, and more digits of the id");
+      throw file_error("job " + one_shell_word(prefix), "",
+                       fmt::format("{} and {} begin with it; give more digits", found->id, job.id),
+                       "dtlaunch ps -a");
     }
     found = &job;
   }
   // A whole id means that job, whatever the tags of others.
   if (found != nullptr && found->id != prefix) check_no_tag(jobs, *found, prefix);
   if (found != nullptr) return *found;
-  throw file_error(one_shell_word(prefix), "", "none of the hosts that were asked has such a job",
-                   "dtlaunch ps -a, with the hosts of the job: -hosts a,b");
+  throw file_error("job " + one_shell_word(prefix), "",
+                   "not found on the hosts that were asked; without -hosts or -hostfile, that is "
+                   "this machine",
+                   "dtlaunch ps -a");
 }
 
 std::string age_text(std::int64_t seconds) {

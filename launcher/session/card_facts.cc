@@ -2,8 +2,11 @@
 #include "launcher/session/card_facts.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <string_view>
 
+#include "base/machine/find_program.h"
 #include "launcher/session/error_file.h"
 
 namespace dtl {
@@ -23,6 +26,18 @@ const RankPlan* planned_rank(const SessionResult& result, int wanted) {
     }
   }
   return nullptr;
+}
+
+// Of this machine's folders: those of other hosts are mostly the same.
+std::string near_program(const Outcome& outcome, const RankPlan& rank) {
+  constexpr std::string_view kPath = "PATH=";
+  const std::string& program = rank.arguments.front();
+  const bool missing = outcome.cause == Cause::kSpawn && outcome.error_number == ENOENT;
+  if (!missing || program.find('/') != program.npos) return {};
+  for (const std::string& variable : rank.environment) {
+    if (variable.starts_with(kPath)) return nearest_program(program, variable.substr(kPath.size()));
+  }
+  return {};
 }
 
 }  // namespace
@@ -60,6 +75,7 @@ CardFacts card_facts(const SessionResult& result) {
   if (const RankPlan* rank = planned_rank(result, std::max(outcome.rank, 0))) {
     facts.working_directory = rank->working_directory;
     facts.program = rank->arguments.front();
+    facts.near_program = near_program(outcome, *rank);
   }
   facts.last_lines = result.last_lines;
   facts.lines_shown = result.lines_shown;

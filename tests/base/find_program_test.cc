@@ -54,5 +54,14 @@ TEST_F(FindProgram, DoesNotLookInRelativeFolders) {
   std::filesystem::current_path(here);
 }
 
+TEST_F(FindProgram, NamesTheNearestThatCanBeExecuted) {
+  file("a/hostname", 0755);
+  file("b/hostnam3", 0644);
+  const std::string path = folder_ + "/none:" + folder_ + "/a:" + folder_ + "/b";
+  EXPECT_EQ(nearest_program("hostnam", path), "hostname");
+  EXPECT_EQ(nearest_program("stranger", path), "");
+  EXPECT_EQ(nearest_program("hos", path), "");
+}
+
 }  // namespace
 }  // namespace dtl::find_program_test

@@ -20,7 +20,7 @@ launch "${two[@]}" sh -c '[ "$RANK" = 1 ] && exit 1; sleep 0.1; echo "no column 
 expect_status 3
 expect_err 'rank 0 on node1 exited with status 3'
 expect_err 'no column label'
-expect_err 'rank 1 failed without a word'
+expect_err 'rank 1 failed, too, and wrote nothing to stderr'
 
 # In dttrain, only rank 0 reads files.
 need_program dttrain

@@ -94,6 +94,6 @@ expect_hosts_idle 10
 # Ids without a job.
 launch logs ffff
 expect_status 65
-expect_err "ffff: none of the hosts that were asked has such a job"
+expect_err "job ffff: not found on the hosts that were asked"
 launch attach xyz
 expect_status 64

@@ -113,8 +113,12 @@ TEST(FailureCard, SaysHowToLookForAMissingProgram) {
   facts.host = "node01";
   facts.program = "trian";
   const std::string card = failure_card(outcome, facts, 80);
-  EXPECT_THAT(card, HasSubstr("rank 0 on node01: cannot run 'trian': No such file or directory"));
-  EXPECT_THAT(card, HasSubstr("try      ssh node01 command -v trian"));
+  EXPECT_THAT(card, HasSubstr("rank 0 on node01: cannot run 'trian': not found on PATH\n"));
+  EXPECT_THAT(card, HasSubstr("try      ssh node01 'echo $PATH'"));
+  facts.near_program = "train";
+  const std::string near = failure_card(outcome, facts, 80);
+  EXPECT_THAT(near, HasSubstr("cannot run 'trian': not found on PATH; train is there\n"));
+  EXPECT_THAT(near, HasSubstr("try      ssh node01 command -v train"));
 }
 
 std::string step_of(const Outcome& outcome, const CardFacts& facts) {
@@ -217,7 +221,7 @@ TEST(FailureCard, RunsNothingOfWhatItQuotes) {
   outcome.error_number = ENOENT;
   CardFacts facts;
   facts.host = "localhost";
-  facts.program = "$(touch x)'";
+  facts.program = facts.near_program = "$(touch x)'";
   EXPECT_EQ(step_of(outcome, facts), "command -v '$(touch x)'\\'''");
 }
 
@@ -344,7 +348,7 @@ TEST(FailureCard, NamesRanksThatFailedFirstWithoutAWord) {
   CardFacts facts;
   facts.silent = {1, 2};
   EXPECT_THAT(failure_card(rank_outcome(Cause::kRankExit, 0), facts, 80),
-              HasSubstr("others   ranks 1-2 failed without a word"));
+              HasSubstr("others   ranks 1-2 failed, too, and wrote nothing to stderr"));
 }
 
 TEST(FailureCard, IsEmptyWhenTheJobCompleted) {
