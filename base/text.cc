@@ -16,9 +16,17 @@
 namespace dtl {
 namespace {
 
-// Levenshtein distance; swapping two neighbours ("hlep") counts as one mistake. row[j] is the
-// distance between a's first i letters and b's first j; `above` is the row for i - 1, `higher` that
-// for i - 2.
+// A bound that a message does not mention.
+constexpr std::int64_t kNoWholeBound = std::int64_t{1} << 40;
+
+bool is_whole_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+// Levenshtein's, where two neighbours that changed places are one mistake: "hlep". row[j] is the
+// distance of a's first i letters to b's first j; `above` is the row of one letter less in a, and
+// `higher` that of two less.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1), above(row), higher(row);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -245,7 +253,24 @@ std::optional<std::int64_t> parse_integer(std::string_view text, std::int64_t lo
   return value;
 }
 
-// At most three mistakes, and at most one in three letters: otherwise short words match too many
+std::string whole_number_fault(std::string_view text, std::int64_t low, std::int64_t high,
+                               std::string_view noun) {
+  // One that has too many digits for 64 bits is still a number.
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = is_whole_number(text);
+  const bool negative = text.starts_with('-');
+  const bool small = whole && (error == std::errc() ? value < low : negative);
+  const bool is_open = high >= kNoWholeBound && (small || !whole);
+  const std::string range =
+      is_open ? fmt::format("{} or more", low) : fmt::format("{} to {}", low, high);
+  if (!whole && noun.empty()) return fmt::format("not a whole number ({})", range);
+  if (!whole) return fmt::format("not a number of {} ({})", noun, range);
+  return fmt::format("too {} ({}{}{})", small ? "small" : "large", range, noun.empty() ? "" : " ",
+                     noun);
+}
+
+// Three mistakes at most, and at most one in three letters: a short word is near to too many
 // others.
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
   std::string best;
@@ -259,6 +284,14 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
     }
   }
   return best;
+}
+
+std::string nearest_word(std::string_view word, std::span<const std::string> candidates) {
+  std::vector<std::string> lower;
+  for (const std::string& candidate : candidates) lower.push_back(to_lower(candidate));
+  const std::string near = nearest(to_lower(word), lower);
+  const auto found = std::find(lower.begin(), lower.end(), near);
+  return near.empty() ? near : candidates[static_cast<std::size_t>(found - lower.begin())];
 }
 
 std::string to_hex(std::string_view bytes) {

@@ -28,11 +28,21 @@ std::string join(std::span<const std::string> pieces, std::string_view separator
 std::optional<std::int64_t> parse_integer(std::string_view text, std::int64_t low,
                                           std::int64_t high);
 
+// Why parse_integer() or read_whole() refuses a text: "not a whole number (1 to 9)", or "too small
+// (1 to 9)" and "too large (1 to 9)" for a whole number. With a noun, "ranks": "not a number of
+// ranks (1 to 9)", "too small (1 to 9 ranks)". A high bound of 2^40 or more is left out: "too small
+// (1 or more)".
+std::string whole_number_fault(std::string_view text, std::int64_t low, std::int64_t high,
+                               std::string_view noun = {});
+
 // The candidate with the smallest edit distance (Levenshtein), if that is at most a third of the
 // longer word and at most 3, for "did you mean". Empty if none is near.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
-// "true", "yes", "on", "1" and similar words, in any case; nullopt if neither true nor false.
+// The same, in any case of letters: "job" for "Jobs".
+std::string nearest_word(std::string_view word, std::span<const std::string> candidates);
+
+// "true", "yes", "on", "1" and the like, in any case; nullopt for what is neither true nor false.
 std::optional<bool> parse_truth(std::string_view text);
 
 // Whether it is a valid name of an environment variable: letters, digits, '_' and '.', not

@@ -27,8 +27,10 @@ Dialect parse_dialect(const std::string& name) {
     known.emplace_back(each);
   }
   const std::string near = nearest(to_lower(name), known);
-  throw option_error("--compat " + name, fmt::format("unknown launcher '{}'", printable(name)),
-                     "--compat " + (near.empty() ? "ompi, torchrun, horovod or deepspeed" : near));
+  throw option_error("--compat " + name,
+                     fmt::format("unknown launcher '{}'{}", printable(name),
+                                 near.empty() ? " (ompi, torchrun, horovod, deepspeed)" : ""),
+                     "--compat " + (near.empty() ? "torchrun" : near));
 }
 
 }  // namespace

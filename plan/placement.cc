@@ -72,7 +72,7 @@ bool is_bounded_by_quota(const NodeTopology& topology) {
 
 void check_positive(const std::optional<int>& value, const char* option) {
   if (!value || *value >= 1) return;
-  throw option_error(fmt::format("{} {}", option, *value), "not a number of ranks (1 or more)",
+  throw option_error(fmt::format("{} {}", option, *value), "too small (1 or more)",
                      fmt::format("{} 1", option));
 }
 
@@ -232,8 +232,10 @@ void check_rank_map(const Request& request, std::size_t hosts) {
 }
 
 [[noreturn]] void refuse_rank_map(std::string_view text, std::string_view part) {
-  throw option_error(fmt::format("-rankmap {}", text), fmt::format("'{}' is not understood", part),
-                     "-rankmap 0,0,1 or -rankmap '(0,4,2)'");
+  const std::string fault = whole_number_fault(trim(part), 0, kMaxRanks);
+  const std::string why = fault.starts_with("not") ? "not understood" : fault;
+  throw option_error(fmt::format("-rankmap {}", text), fmt::format("'{}' is {}", part, why),
+                     "-rankmap 0,0,1");
 }
 
 // "0,4,2" -> 0 0 1 1 2 2 3 3. Checks the size before expanding: "0,65535,65535" is a short text.

@@ -228,8 +228,9 @@ std::vector<Preload> parse_preloads(std::string_view text) {
     if (!meant) {
       const std::string near = nearest(name, names);
       throw option_error(fmt::format("--preload {}", text),
-                         fmt::format("unknown library '{}'", printable(word)),
-                         "--preload " + (near.empty() ? "tcmalloc, jemalloc or iomp" : near));
+                         fmt::format("unknown library '{}'{}", printable(word),
+                                     near.empty() ? " (tcmalloc, jemalloc, iomp)" : ""),
+                         "--preload " + (near.empty() ? "tcmalloc" : near));
     }
     const bool is_new = std::find(preloads.begin(), preloads.end(), *meant) == preloads.end();
     if (is_new) preloads.push_back(*meant);

@@ -41,7 +41,7 @@ struct Guard {
 
 // Somebody typed `dtguard`: without the agent's link there is nothing to do.
 [[noreturn]] void refuse_to_start() {
-  constexpr char kText[] = "dtguard: only dtagent starts it. Try: man dtagent\n";
+  constexpr char kText[] = "dtguard: only dtagent starts it. Try: dtagent --help\n";
   [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kText, sizeof kText - 1);
   ::_exit(64);
 }

@@ -15,9 +15,27 @@
 namespace dtl {
 namespace {
 
-// Bounds that messages do not mention.
+// A bound that a message does not mention.
 constexpr double kNoBound = 1e30;
-constexpr std::int64_t kNoWholeBound = std::int64_t{1} << 40;
+
+// "(0 to 5)", "(0 or more)"; empty for all numbers.
+std::string real_range(double low, double high) {
+  if (high < kNoBound) return fmt::format("({} to {})", low, high);
+  return low <= -kNoBound ? std::string() : fmt::format("({} or more)", low);
+}
+
+// "--timeout SECONDS": "not a number of seconds (1 to 5)", "too large (1 to 5 seconds)".
+std::string with_unit(std::string reason, std::string_view column) {
+  if (column != "SECONDS" && column != "HOURS") return reason;
+  const std::string unit = to_lower(column);
+  const std::size_t bounds = reason.find("number (");
+  if (bounds != reason.npos) {
+    reason.insert(bounds + std::string_view("number").size(), " of " + unit);
+  } else if (reason.starts_with("too ") && reason.ends_with(')')) {
+    reason.insert(reason.size() - 1, " " + unit);
+  }
+  return reason;
+}
 
 // "--tag nightly,run=7" as a file has it: tags = ["nightly", "run=7"]
 std::string hint_for_file(const GivenOption& given, const std::string& hint) {
@@ -59,34 +77,35 @@ std::string read_whole(const std::string& text, std::int64_t low, std::int64_t h
   const char* end = text.data() + text.size();
   const auto [stopped, failed] = std::from_chars(text.data(), end, value);
   if (failed == std::errc() && stopped == end && value >= low && value <= high) return {};
-  if (high >= kNoWholeBound) return fmt::format("not a whole number ({} or more)", low);
-  return fmt::format("not a whole number ({} to {})", low, high);
+  return whole_number_fault(text, low, high);
 }
 
 std::string read_real(const std::string& text, double low, double high, double& value) {
   char* end = nullptr;
   // from_chars would reject "+1" and leading spaces, which Python's float() accepts.
   value = std::strtod(text.c_str(), &end);
-  const bool number = !text.empty() && end == text.c_str() + text.size() && std::isfinite(value);
-  if (number && value >= low && value <= high) return {};
-  if (low <= -kNoBound && high >= kNoBound) return "not a number";
-  if (high >= kNoBound) return fmt::format("not a number ({} or more)", low);
-  return fmt::format("not a number ({} to {})", low, high);
+  const bool whole_text = !text.empty() && end == text.c_str() + text.size();
+  const std::string range = real_range(low, high);
+  // 1e999 is a number, beyond what a double holds; "inf" is not.
+  const bool number = whole_text &&
+                      (std::isfinite(value) || to_lower(text).find("inf") == text.npos) &&
+                      !std::isnan(value);
+  if (!number) return range.empty() ? "not a number" : "not a number " + range;
+  if (value < low || value > high) return (value < low ? "too small " : "too large ") + range;
+  return std::isfinite(value) ? std::string() : "too large";
 }
 
 std::string check_word(const std::string& text, const Option& option) {
   const std::vector<std::string> words = split(option.value, '|');
   if (std::find(words.begin(), words.end(), text) != words.end()) return {};
-  return fmt::format("not one of {}", join(words, ", "));
+  const std::string reason = fmt::format("not one of {}", join(words, ", "));
+  const std::string near = nearest_word(text, words);
+  if (near.empty()) return reason;
+  throw option_error(text, reason, fmt::format("{} {}", option.names.back(), near));
 }
 
 Error bad_option_value(const GivenOption& given, std::string reason, std::string_view help) {
-  // "--timeout SECONDS": a number of seconds.
-  const std::string_view unit = given.option->value;
-  const std::size_t bounds = reason.find("number (");
-  if ((unit == "SECONDS" || unit == "HOURS") && bounds != reason.npos) {
-    reason.insert(bounds + std::string_view("number").size(), " of " + to_lower(unit));
-  }
+  reason = with_unit(std::move(reason), given.option->value);
   if (given.place.empty()) return option_error(typed_form(given), reason, std::string(help));
   return file_error(typed_form(given), "", reason, std::string(help));
 }

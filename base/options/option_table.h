@@ -192,17 +192,21 @@ class OptionTable {
     return targets_[static_cast<std::size_t>(&option - options_.data())];
   }
 
-  // Stores the values in the given order. Throws Error(kUsage), or Error(kBadInput) for a value
-  // from a file; `help` is the command to try then.
+  // Puts the values into their places, in the order given. Throws Error(kUsage), or
+  // Error(kBadInput) for a value of a file; `help` has the command to try then.
   void apply(const std::vector<GivenOption>& given, S& settings, std::string_view help) const {
+    apply(given, settings, [help](const Option&) { return std::string(help); });
+  }
+
+  void apply(const std::vector<GivenOption>& given, S& settings, const HelpCommand& help) const {
     for (const GivenOption& each : given) {
       std::string wrong;
       try {
         wrong = target(*each.option).set(settings, each.value, *each.option);
       } catch (const Error& error) {
-        throw in_its_place(each, error, help);
+        throw in_its_place(each, error, help(*each.option));
       }
-      if (!wrong.empty()) throw bad_option_value(each, wrong, help);
+      if (!wrong.empty()) throw bad_option_value(each, wrong, help(*each.option));
     }
   }
 

@@ -138,7 +138,9 @@ void OptionReader::take_known(const Option& option, const std::string& spelled,
     throw option_error(printable(typed), "the value is empty",
                        fmt::format("{} {}", spelled, option.value));
   }
-  read_.options.push_back({&option, std::move(value), spelled, {}, printable(typed)});
+  const std::string_view first = attached != nullptr ? attached : from < at_ ? words_[from] : "";
+  const bool apart = option.takes == Takes::kVariable && first.find('=') == first.npos;
+  read_.options.push_back({&option, std::move(value), spelled, {}, printable(typed), apart});
 }
 
 std::string OptionReader::value_of(const Option& option, const std::string& spelled,
@@ -174,8 +176,9 @@ std::string OptionReader::flag_value(const std::string& spelled, const char* att
 
 const std::string& OptionReader::next_word(std::string_view spelled, std::string_view value_name) {
   if (at_ == words_.size()) {
+    const Option* option = manner_.help_of ? find(std::string(spelled)) : nullptr;
     throw option_error(std::string(spelled), fmt::format("needs {}", value_name),
-                       std::string(manner_.help));
+                       option != nullptr ? manner_.help_of(*option) : std::string(manner_.help));
   }
   return words_[at_++];
 }

@@ -17,9 +17,10 @@ namespace dtl {
 struct GivenOption {
   const Option* option = nullptr;
   std::string value;         // empty for Takes::kNothing; "NAME=VALUE" for Takes::kVariable
-  std::string spelled = {};  // as typed, or the key of a file, for messages; empty: not given
-  std::string place = {};    // "job.toml:3" for one from a file
-  std::string typed = {};    // the whole option, for messages: "-np 3x", "--bind-to=foo"
+  std::string spelled = {};  // as typed, or the key of a file, for messages; empty: not typed
+  std::string place = {};    // "job.toml:3" for one of a file
+  std::string typed = {};    // the whole, for messages: "-np 3x", "--bind-to=foo"
+  bool value_apart = false;  // of Takes::kVariable: "NAME VALUE", two words
 };
 
 // The beginning of a message about it: "-np 3x", "job.toml:3: ranks = 0". Without `typed`, the
@@ -46,7 +47,8 @@ class OptionReader;
 
 // How a program reads its command line.
 struct Manner {
-  std::string_view help;  // the command to try after a mistake, "dtlaunch --help"
+  std::string_view help;     // the command to try after a mistake, "dtlaunch --help"
+  HelpCommand help_of = {};  // for a mistake with a known option; empty: `help`
   Spelling spelling = Spelling::kExact;
   bool options_first = false;  // the first word that is not an option ends the options
   bool last_wins = false;      // of a repeated option; otherwise that is an error

@@ -5,6 +5,7 @@
 // Pure.
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,6 +52,10 @@ struct Option {
   Takes takes = Takes::kNothing;
   OptionTraits traits = {};
 };
+
+// The command whose text shows an option's row, for a hint. A program with one page of options has
+// one for all.
+using HelpCommand = std::function<std::string(const Option&)>;
 
 // The name without its dashes.
 std::string_view bare_name(std::string_view spelled);

@@ -14,6 +14,7 @@
 #include "launcher/options/environment_options.h"
 #include "launcher/options/foreign_options.h"
 #include "launcher/options/foreign_words.h"
+#include "launcher/options/help.h"
 #include "launcher/options/options.h"
 #include "launcher/options/program_lines.h"
 #include "plan/pinning/pin_binding.h"
@@ -22,8 +23,6 @@
 
 namespace dtl {
 namespace {
-
-constexpr const char* kHelp = "dtlaunch --help";
 
 // One block: the options up to the program, and the program up to ":" or the end.
 struct Block {
@@ -50,11 +49,32 @@ std::vector<Block> read_blocks(std::vector<std::string> arguments) {
   return blocks;
 }
 
+// -genv NAME VALUE took the last words, and a program does not follow: VALUE was meant as one.
+std::optional<Error> program_taken_by_variable(const OptionWords& words) {
+  if (!words.rest.empty() || words.options.empty() || words.has("-m")) return std::nullopt;
+  const GivenOption& last = words.options.back();
+  if (!last.value_apart) return std::nullopt;
+  const std::size_t equals = last.value.find('=');
+  const std::string name = last.value.substr(0, equals);
+  const std::string value = one_shell_word(last.value.substr(equals + 1));
+  const bool secret = looks_secret(name);
+  std::string command = "dtlaunch";
+  for (const GivenOption& given : words.options) {
+    if (&given != &last) command += " " + typed_form(given);
+  }
+  command += fmt::format(" {} {}=VALUE {}", last.spelled, name, secret ? "PROGRAM" : value);
+  return option_error(typed_form(last),
+                      fmt::format("{} is the value of {}, and a program does not follow",
+                                  secret ? "the last word" : value, name),
+                      command);
+}
+
 void check_blocks(const std::vector<Block>& blocks) {
   if (blocks.size() == 1) return;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     // -m MODULE is a whole program by itself.
     if (blocks[i].words.rest.empty() && !blocks[i].words.has("-m")) {
+      if (const auto taken = program_taken_by_variable(blocks[i].words)) throw *taken;
       throw option_error(":",
                          fmt::format("a program is missing {} it", i == 0 ? "before" : "after"),
                          "dtlaunch -n 1 a : -n 2 b");
@@ -129,7 +149,7 @@ BlockOptions parse_options(const OptionWords& words) {
   refuse_both(words, "--discover", "-hosts");
   refuse_both(words, "--discover", "-hostfile");
   BlockOptions block;
-  option_table().apply(words.options, block, kHelp);
+  option_table().apply(words.options, block, help_command);
   take_count_from_c(block);
   if (block.round_robin && !block.line.placement.deal) block.line.placement.deal = 1;
   take_placement_of_map(block.line);
@@ -189,8 +209,10 @@ void add_up_ranks(CommandLine& line) {
 }
 
 CommandLine parse_blocks(std::vector<Block>& blocks, const Variables& environment) {
-  // Before the options are parsed, so variables are parsed in the same way. Each value is tried
-  // alone first: an error must name the variable, not an option that nobody typed.
+  // Of what was typed alone, as variables add options behind it.
+  std::optional<Error> taken = program_taken_by_variable(blocks[0].words);
+  // Before the options are read, so variables go the same way as options. Each value is tried by
+  // itself first: an error has to name the variable, not an option that nobody typed.
   add_environment(environment, blocks[0].words, [](const OptionWords& words) {
     parse_pin_request(parse_options(words).line.pinning, {});
   });
@@ -198,6 +220,7 @@ CommandLine parse_blocks(std::vector<Block>& blocks, const Variables& environmen
   BlockOptions first = parse_options(blocks[0].words);
   CommandLine line = std::move(first.line);
   line.given = typed_options(blocks[0].words.options);
+  line.program_taken = std::move(taken);
   line.as_torchrun = speaks_torchrun(blocks[0].words);
   check_rendezvous(blocks[0].words, line);
   // The last one that applies wins: --help with anything else prints help.
@@ -252,8 +275,9 @@ void add_options(CommandLine& line, const std::vector<GivenOption>& options) {
   }
   BlockOptions block;
   block.line = std::move(line);
-  option_table().apply(missing, block, kHelp);
-  // BlockOptions has its own line, so the job's moves into it and back with the additions.
+  option_table().apply(missing, block, help_command);
+  // BlockOptions has a line of its own; the job's goes through it and comes back with the
+  // additions.
   line = std::move(block.line);
   if (!line.placement.ranks) line.placement.ranks = block.program.ranks;
   if (!line.placement.rank_range) line.placement.rank_range = block.program.rank_range;

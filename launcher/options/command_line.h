@@ -58,8 +58,10 @@ struct CommandLine {
   Ending ending;
   RestartLimits restarts;
   Reporting reporting;
-  std::string job_file;                    // -c; empty: ./dtlaunch.toml when no program is given
-  std::string program_file;                // -configfile: has the programs; programs is then empty
+  std::string job_file;  // -c; empty: ./dtlaunch.toml when no program is given
+  // "-genv FOO hostname" at the end of the line: the error for a job whose program nothing names.
+  std::optional<Error> program_taken;
+  std::string program_file;  // -configfile: holds the programs, of which there are none here then
   std::optional<Inheritance> inheritance;  // -genvall, -genvnone, -genvlist
   std::string working_directory;           // -gwdir, as typed
   bool dry_run = false;

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "launcher/options/foreign_options.h"
 #include "launcher/options/foreign_words.h"
+#include "launcher/options/option_values.h"
 #include "launcher/options/options.h"
 
 namespace dtl {
@@ -85,9 +86,12 @@ void add_environment(const Variables& environment, OptionWords& words,
                      const std::function<void(const OptionWords&)>& check) {
   for (const auto& [name, value] : environment) {
     if (name != "DTL_ENGINE") continue;
-    throw option_error(
-        fmt::format("{}={}", name, printable(value)), "the variable is called DTL_SCHEDULER",
-        fmt::format("unset DTL_ENGINE; export DTL_SCHEDULER={}", one_shell_word(value)));
+    const RenamedScheduler renamed = renamed_scheduler("variable is called DTL_SCHEDULER", value);
+    std::string hint = "unset DTL_ENGINE";
+    if (!renamed.value.empty()) {
+      hint += "; export DTL_SCHEDULER=" + one_shell_word(renamed.value);
+    }
+    throw option_error(fmt::format("{}={}", name, printable(value)), renamed.why, hint);
   }
   for (const Said& said : read_variables(environment)) {
     const std::string setting = fmt::format("{}={}", said.name, said.value);

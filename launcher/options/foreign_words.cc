@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "launcher/options/foreign_options.h"
+#include "launcher/options/help.h"
+#include "launcher/options/option_values.h"
 
 namespace dtl {
 namespace {
@@ -76,10 +78,12 @@ void refuse_old_option(OptionReader& reader, const std::string& spelled, const c
     throw option_error(spelled, "the option is called --show-scheduler", "--show-scheduler");
   }
   if (to_lower(bare_name(spelled)) != "engine") return;
-  const std::string value =
-      one_shell_word(attached != nullptr ? attached : reader.next_word(spelled, "NAME"));
-  throw option_error(spelled + (attached != nullptr ? "=" : " ") + value,
-                     "the option is called --scheduler", "--scheduler " + value);
+  const std::string value = attached != nullptr ? attached : reader.next_word(spelled, "NAME");
+  const RenamedScheduler renamed = renamed_scheduler("option is called --scheduler", value);
+  throw option_error(spelled + (attached != nullptr ? "=" : " ") + one_shell_word(value),
+                     renamed.why,
+                     renamed.value.empty() ? "dtlaunch help hosts"
+                                           : "--scheduler " + one_shell_word(renamed.value));
 }
 
 void read_foreign(OptionReader& reader, const std::string& spelled, const char* attached) {
@@ -122,6 +126,7 @@ void read_foreign(OptionReader& reader, const std::string& spelled, const char* 
 
 const Manner& job_manner() {
   static const Manner kManner = {.help = "dtlaunch --help",
+                                 .help_of = help_command,
                                  .spelling = Spelling::kMpirun,
                                  .options_first = true,
                                  .unknown = read_foreign};

@@ -56,10 +56,61 @@ std::string topic_names() {
   return join(names, ", ");
 }
 
+constexpr std::string_view kHostfile =
+    "hostfile: The hosts of a job: dtlaunch -f FILE; dtlaunch-hostfile(5)\n"
+    "\n"
+    "  # a comment\n"
+    "  node01                 # as many ranks as it has physical cores\n"
+    "  node02 slots=4         # or node02:4\n"
+    "  node[03-06]            # node03, node04, node05, node06\n"
+    "  node07 user=ann port=2222 addr=10.0.0.7\n"
+    "  ^node05                # leave this host out\n";
+
+constexpr std::string_view kJobFile =
+    "job-file: A job as a file: dtlaunch -c FILE; without a program: ./dtlaunch.toml;\n"
+    "dtlaunch.toml(5)\n"
+    "\n"
+    "  program = \"python3\"\n"
+    "  arguments = [\"train.py\", \"--epochs\", \"3\"]\n"
+    "  ranks = 8\n"
+    "  [environment]\n"
+    "  OMP_NUM_THREADS = \"4\"\n"
+    "  [hosts]\n"
+    "  list = [\"node01\", \"node02:4\"]\n"
+    "\n"
+    "Keys that are options\n";
+
+std::string job_file_text() {
+  constexpr std::size_t kColumn = 26;  // the longest key fits
+  std::string text(kJobFile);
+  for (const Option& option : option_table().options()) {
+    if (option.traits.key.empty()) continue;
+    text += fmt::format("  {:<{}}like {}\n", option.traits.key, kColumn, option.names.back());
+  }
+  return text +
+         "\nOther keys\n"
+         "  program, arguments, environment, inherit, hosts.list, pinning.enabled,\n"
+         "  pinning.threads, [[programs]], [trainer]\n";
+}
+
 }  // namespace
 
 std::span<const HelpTopic> help_topics() {
   return kTopics;
+}
+
+std::vector<std::string> file_topics() {
+  return {"hostfile", "job-file"};
+}
+
+std::string help_command(const Option& option) {
+  for (const std::string_view common : kCommon) {
+    if (option.names.back() == common) return "dtlaunch --help";
+  }
+  for (const HelpTopic& topic : kTopics) {
+    if (topic.group == option.group) return fmt::format("dtlaunch help {}", topic.name);
+  }
+  return "dtlaunch --help-all";
 }
 
 std::string help_text() {
@@ -74,13 +125,11 @@ std::string help_text() {
       "  dtlaunch -np 2 -l hostname                    two ranks on this machine\n"
       "  dtlaunch -f hosts -np 4 -ppn 2 python3 train.py\n"
       "\nMore help\n"
-      "  dtlaunch help TOPIC    topics: ";
-  text += topic_names();
+      "  dtlaunch help TOPIC    ";
+  text += topic_names() + ",\n                         " + join(file_topics(), ", ") + "\n";
   text +=
-      "\n"
       "  dtlaunch help COMMAND  its options\n"
-      "  dtlaunch --help-all    all options\n"
-      "  man dtlaunch           the whole manual\n";
+      "  dtlaunch --help-all    all options; man dtlaunch: the whole manual\n";
   return text;
 }
 
@@ -103,10 +152,19 @@ std::string help_topic_text(const std::string& word) {
     }
     return fmt::format("{}: {}\n", topic.name, topic.summary) + options_text(options);
   }
+  if (word == "hostfile") return std::string(kHostfile);
+  if (word == "job-file") return job_file_text();
+  for (std::string& topic : file_topics()) known.push_back(std::move(topic));
   for (const Subcommand& subcommand : subcommand_table()) known.emplace_back(subcommand.name);
+  // The other programs have a --help of their own.
+  for (const std::string_view program : {"dttrain", "dtagent", "dtring-perf"}) {
+    if (word != program) continue;
+    throw option_error("help " + word, "a program of its own", word + " --help");
+  }
   const std::string near = nearest(word, known);
-  throw option_error("help " + printable(word),
-                     "the topics are " + topic_names() + ", and the commands",
+  throw option_error("help " + one_shell_word(word),
+                     fmt::format("the topics are {}, {}, and the commands", topic_names(),
+                                 join(file_topics(), ", ")),
                      near.empty() ? "dtlaunch --help" : "dtlaunch help " + near);
 }
 

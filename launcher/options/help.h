@@ -5,6 +5,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/options/options.h"
 
 namespace dtl {
 
@@ -17,14 +20,20 @@ struct HelpTopic {
 // In the order of --help-all. Command names are topics too; these are the others.
 std::span<const HelpTopic> help_topics();
 
-// At most 45 lines: what dtlaunch does, the most used options, the commands, and where to read on.
+// The names of files whose form `help` shows by an example: "hostfile".
+std::vector<std::string> file_topics();
+
+// The command whose text has this option's row: `dtlaunch --help` or `dtlaunch help TOPIC`.
+std::string help_command(const Option& option);
+
+// At most 45 lines: what dtlaunch does, the most used options, the commands, where the rest is.
 std::string help_text();
 
 // All options.
 std::string help_all_text();
 
-// The options of one topic. Throws Error(kUsage) for an unknown word and for names of commands,
-// which have their own --help.
+// The options of one topic, or the example of a file. Throws Error(kUsage) for a word that names
+// none; names of commands are not taken here, since each command has a --help of its own.
 std::string help_topic_text(const std::string& word);
 
 }  // namespace dtl

@@ -16,16 +16,13 @@ namespace dtl {
 
 namespace {
 
-// "ssh, fork, blaunch, pbs, qrsh or srun"
-std::string known_ways() {
-  std::vector<std::string> words;
+std::vector<std::string> known_ways() {
+  std::vector<std::string> words = {"ssh", "fork"};
   for (const Scheduler* scheduler : schedulers()) {
     if (scheduler->starter != nullptr) words.emplace_back(scheduler->starter->words[0].word);
   }
-  std::sort(words.begin(), words.end());
-  const std::string last = words.back();
-  words.pop_back();
-  return fmt::format("ssh, fork, {} or {}", join(words, ", "), last);
+  std::sort(words.begin() + 2, words.end());
+  return words;
 }
 
 }  // namespace
@@ -43,11 +40,30 @@ AgentStart parse_agent_start(const std::string& text) {
     }
     // The scheduler's name instead of its starter's: "slurm" for srun. The hint has the right word.
     if (scheduler->name != word) continue;
-    throw option_error("-launcher " + text, "a scheduler, not a way to start agents",
-                       fmt::format("-launcher {0}, the default in jobs of {1}",
-                                   scheduler->starter->words[0].word, scheduler->title));
+    const std::string starter(scheduler->starter->words[0].word);
+    throw option_error("-launcher " + text,
+                       fmt::format("a scheduler, not a way to start agents; {} is the default in "
+                                   "jobs of {}",
+                                   starter, scheduler->title),
+                       "-launcher " + starter);
   }
-  throw option_error("-launcher " + text, "not a way to start agents", "-launcher " + known_ways());
+  const std::vector<std::string> ways = known_ways();
+  const std::string near = nearest(word, ways);
+  throw option_error("-launcher " + text,
+                     fmt::format("not a way to start agents ({})", join(ways, ", ")),
+                     near.empty() ? "" : "-launcher " + near);
+}
+
+RenamedScheduler renamed_scheduler(std::string_view what, const std::string& value) {
+  RenamedScheduler renamed{fmt::format("the {}", what), value};
+  try {
+    parse_scheduler(value);
+  } catch (const Error& error) {
+    renamed.why += fmt::format(", and {} is {}", printable(value), error.reason());
+    const std::size_t blank = error.hint().rfind("--scheduler ");
+    renamed.value = blank == 0 ? error.hint().substr(std::string_view("--scheduler ").size()) : "";
+  }
+  return renamed;
 }
 
 int parse_notice_signal(const std::string& text) {
@@ -56,8 +72,8 @@ int parse_notice_signal(const std::string& text) {
   if (word == "usr1") return SIGUSR1;
   if (word == "usr2") return SIGUSR2;
   if (word == "none") return 0;
-  throw option_error("--notice-signal " + text, "not a signal for notices",
-                     "--notice-signal USR1, USR2 or none");
+  throw option_error("--notice-signal " + text, "not a signal for notices (USR1, USR2 or none)",
+                     "--notice-signal USR1");
 }
 
 PortRange parse_port_range(const std::string& text) {
@@ -77,23 +93,23 @@ std::uint32_t parse_umask(const std::string& text) {
   constexpr std::size_t kMostDigits = 4;
   const bool octal = !text.empty() && text.size() <= kMostDigits &&
                      text.find_first_not_of("01234567") == std::string::npos;
-  // 01000 is not a valid mask, so it fails the check below.
-  const auto mask = octal ? static_cast<std::uint32_t>(std::stoul(text, nullptr, 8)) : 01000;
-  if (mask > 0777) {
+  if (!octal)
     throw option_error("--umask " + text, "not an octal number (0 to 777)", "--umask 022");
-  }
+  const auto mask = static_cast<std::uint32_t>(std::stoul(text, nullptr, 8));
+  if (mask > 0777) throw option_error("--umask " + text, "too large (0 to 777)", "--umask 022");
   return mask;
 }
 
 std::string read_range(const std::string& text, SizeRange& range) {
   const std::size_t colon = text.find(':');
-  const auto least = parse_integer(text.substr(0, colon), 1, kMaxRanks);
-  const auto most =
-      colon == text.npos ? least : parse_integer(text.substr(colon + 1), 1, kMaxRanks);
-  if (colon == text.npos && !least) {
-    return fmt::format("not a whole number (1 to {})", kMaxRanks);
-  }
+  const std::string low = text.substr(0, colon);
+  const std::string high = colon == text.npos ? low : text.substr(colon + 1);
+  const auto least = parse_integer(low, 1, kMaxRanks), most = parse_integer(high, 1, kMaxRanks);
   if (!least || !most) {
+    const std::string& bad = least ? high : low;
+    const std::string fault = whole_number_fault(bad, 1, kMaxRanks);
+    if (colon == text.npos) return fault;
+    if (fault.starts_with("too")) return fmt::format("{} is {}", bad, fault);
     return fmt::format("not MIN:MAX, two whole numbers (1 to {})", kMaxRanks);
   }
   if (*least > *most) return "the range begins above its end";

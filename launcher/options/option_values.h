@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "plan/request/request.h"
 #include "plan/schedulers/scheduler.h"
@@ -29,8 +30,16 @@ struct AgentStart {
 // A value of -launcher. Does not check that this job's scheduler has the starter: only the job's
 // surroundings tell. Throws Error(kUsage).
 AgentStart parse_agent_start(const std::string& text);
-// The signal by which a scheduler announces that the job's time is nearly over: "USR1", "SIGUSR2";
-// 0 for "none". Only these are allowed. Throws Error(kUsage).
+
+// What an old name of --scheduler means. what: "option is called --scheduler".
+struct RenamedScheduler {
+  std::string why;    // also says so if the value is not a scheduler: "tcp" was an engine, too
+  std::string value;  // for the new name: the value, or the nearest one; empty: there is none
+};
+RenamedScheduler renamed_scheduler(std::string_view what, const std::string& value);
+
+// The signal by which a scheduler says that the job's time is nearly over: "USR1", "SIGUSR2"; 0 for
+// "none". No other signal can be chosen. Throws Error(kUsage).
 int parse_notice_signal(const std::string& text);
 
 // "20000:20099" or "20000-20099", both ends included. A single port is an error. Throws

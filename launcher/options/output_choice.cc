@@ -21,8 +21,11 @@ ColorMode color_mode(const std::string& text) {
   if (text.empty() || text == "auto") return ColorMode::kAuto;
   if (text == "always") return ColorMode::kAlways;
   if (text == "never") return ColorMode::kNever;
-  throw option_error(fmt::format("--color {}", text), "unknown word",
-                     "--color auto, always or never");
+  const std::vector<std::string> words = {"auto", "always", "never"};
+  const std::string near = nearest_word(text, words);
+  throw option_error(fmt::format("--color {}", text),
+                     fmt::format("not one of {}", join(words, ", ")),
+                     "--color " + (near.empty() ? words[0] : near));
 }
 
 // auto, block or skip; Open MPI 5 has an option of the same name, "tag,timestamp,dir=D".
@@ -43,9 +46,13 @@ OutputMode output_mode(OutputChoice& choice) {
     } else if (word.starts_with("dir=") && word.size() > 4) {
       choice.log_directory = word.substr(4);
     } else {
-      throw option_error(
-          fmt::format("--output {}", choice.mode), fmt::format("unknown word '{}'", word),
-          "--output auto, block or skip; of Open MPI's words tag, timestamp and dir=DIR");
+      const std::vector<std::string> words = {"auto", "block", "skip"};
+      const std::string near = nearest_word(word, words);
+      throw option_error(fmt::format("--output {}", choice.mode),
+                         fmt::format("unknown word '{}' (auto, block, skip; or of Open MPI tag, "
+                                     "timestamp, dir=DIR)",
+                                     printable(word)),
+                         "--output " + (near.empty() ? words[0] : near));
     }
   }
   return mode;
@@ -75,8 +82,9 @@ std::set<int> rank_set(const std::string& text) {
         dash == std::string::npos ? first : parse_integer(part.substr(dash + 1), 0, kMaxRanks - 1);
     if (!first || !last || *last < *first) {
       throw option_error(fmt::format("--only {}", text),
-                         fmt::format("'{}' is neither a rank nor a range of ranks", part),
-                         "--only 0,3-5, or --only none");
+                         fmt::format("'{}' is neither a rank nor a range of ranks (0 to {})",
+                                     printable(part), kMaxRanks - 1),
+                         "--only 0,3-5");
     }
     for (auto rank = *first; rank <= *last; ++rank) ranks.insert(static_cast<int>(rank));
   }
@@ -98,7 +106,7 @@ ConsoleOptions console_options(OutputChoice choice, const std::string& directory
   options.label = label_of(choice);
   options.color = color_mode(choice.color);
   if (choice.fold && choice.no_fold) {
-    throw option_error("--no-fold", "--fold is given as well", "--fold or --no-fold, not both");
+    throw option_error("--no-fold", "--fold is given as well", "--no-fold alone");
   }
   // Without either option the console folds output on a terminal.
   if (choice.fold || choice.no_fold) options.fold = choice.fold;

@@ -72,8 +72,7 @@ class LineReader {
       text += c;
     }
     throw file_error(file_place(path_, opened), "",
-                     fmt::format("the quote {} is not closed", quote),
-                     "man 1 dtlaunch, PROGRAM FILES");
+                     fmt::format("the quote {} is not closed", quote), "-n 1 echo 'two words'");
   }
 
   // The current word; begins one if there is none.

@@ -90,10 +90,12 @@ Target<Sub> signal() {
 Target<Sub> idle_hours() {
   return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) {
             double hours = 0;
-            // 0 hours would end the holder before its first launch.
-            if (!read_real(text, 0, kMostIdleHours, hours).empty() || hours == 0) {
-              return fmt::format("not a number of hours (more than 0, up to {})", kMostIdleHours);
+            std::string wrong = read_real(text, 0, kMostIdleHours, hours);
+            // 0 hours would end the holder before the first launch.
+            if (wrong.empty() && hours == 0) {
+              wrong = fmt::format("too small (more than 0, up to {})", kMostIdleHours);
             }
+            if (!wrong.empty()) return wrong;
             options.idle = std::chrono::seconds(std::llround(hours * 3600));
             return std::string();
           }};
@@ -277,7 +279,8 @@ void refuse_words(const std::string& name, const SubcommandOptions& options) {
 
 std::vector<Host> hosts_of(const SubcommandOptions& options) {
   if (!options.hostfile.empty() && !options.host_list.empty()) {
-    throw option_error("-hostfile", "-hosts names hosts as well", "-hostfile or -hosts, not both");
+    throw option_error("-hostfile", "-hosts names hosts as well",
+                       fmt::format("-hosts {}", one_shell_word(options.host_list)));
   }
   if (!options.host_list.empty()) return parse_host_option(options.host_list);
   if (!options.hostfile.empty()) {

@@ -11,6 +11,8 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "base/toml_file.h"
+#include "launcher/options/help.h"
+#include "launcher/options/option_values.h"
 #include "launcher/options/trusted_file.h"
 #include "plan/request/hostfile.h"
 
@@ -18,12 +20,12 @@ namespace dtl {
 namespace {
 
 constexpr std::int64_t kMaxThreads = 65535;
-constexpr const char* kManual = "man 5 dtlaunch.toml";
+constexpr const char* kHelp = "dtlaunch help job-file";
 
 Error bad_value(const TomlFile& file, const std::string& key, std::string reason,
                 std::string hint = {}) {
   return file_error(file.where(key), file.shown(key), std::move(reason),
-                    hint.empty() ? kManual : std::move(hint));
+                    hint.empty() ? kHelp : std::move(hint));
 }
 
 // TOML's integers have 64 bits, so a number is bounded before it becomes an int.
@@ -33,7 +35,7 @@ std::optional<int> count(TomlFile& file, const std::string& key, std::int64_t hi
   if (!value) return std::nullopt;
   if (*value < lowest || *value > highest) {
     throw bad_value(
-        file, key, fmt::format("not a whole number ({} to {})", lowest, highest),
+        file, key, whole_number_fault(std::to_string(*value), lowest, highest),
         fmt::format("{} = {}", key.substr(key.rfind('.') + 1), *value < lowest ? lowest : highest));
   }
   return static_cast<int>(*value);
@@ -177,8 +179,9 @@ void read_options(TomlFile& file, JobFile& job) {
     const auto value = value_of(file, option, job.path);
     if (value) job.options.push_back({&option, *value, key, file.where(key), file.shown(key)});
   }
-  // Applied here too, so that all values are checked, even those that the command line overrides.
-  option_table().apply(job.options, job.said, kManual);
+  // Applied here as well, so that all values are checked: also those that the command line
+  // overrides.
+  option_table().apply(job.options, job.said, help_command);
   if ((job.said.program.ranks || job.said.program.rank_range) && !job.programs.empty()) {
     throw bad_value(file, "ranks", "each of [[programs]] has its own ranks",
                     "ranks = N in each of [[programs]]");
@@ -189,7 +192,10 @@ void read_options(TomlFile& file, JobFile& job) {
 void refuse_old_key(TomlFile& file) {
   const std::string shown = file.shown("engine");
   if (shown == "engine") return;
-  throw bad_value(file, "engine", "the key is called scheduler", "scheduler" + shown.substr(6));
+  const auto value = file.is_string("engine") ? file.string("engine") : std::nullopt;
+  const RenamedScheduler renamed = renamed_scheduler("key is called scheduler", value.value_or(""));
+  throw bad_value(file, "engine", renamed.why,
+                  renamed.value.empty() ? "" : fmt::format("scheduler = \"{}\"", renamed.value));
 }
 
 bool is_dttrain(const std::string& program) {
@@ -220,7 +226,7 @@ JobFile load_job_file(const std::string& path) {
   try {
     return parse_job_file(read_trusted_file(path, kMaxTomlBytes, "job file"), path);
   } catch (const Error& error) {
-    throw error.hint().empty() ? Error(error.status(), error.attempted(), error.reason(), kManual)
+    throw error.hint().empty() ? Error(error.status(), error.attempted(), error.reason(), kHelp)
                                : error;
   }
 }
@@ -229,8 +235,8 @@ JobFile parse_job_file(const std::string& toml, const std::string& path) {
   TomlFile file = TomlFile::parse(toml, path);
   JobFile job;
   job.path = path;
-  // Without a program it would start the demonstration.
-  if (file.empty()) throw file_error(file_place(path, 1), "", "the file is empty", kManual);
+  // Without a program of its own it would start the demonstration.
+  if (file.empty()) throw file_error(file_place(path, 1), "", "the file is empty", kHelp);
   refuse_old_key(file);
   job.trainer = file.entries("trainer");
   job.command = command(file, job.trainer);

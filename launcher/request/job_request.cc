@@ -310,6 +310,7 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   settings.streams.stdin_for = input_choice(line.shown);
   // Neither the command line nor a job file names a program.
   if (request.programs[0].command.empty()) {
+    if (line.program_taken) throw *line.program_taken;
     request.programs[0].command = {"dttrain", "--demo"};
     settings.notices.push_back((file ? file->path + ": names no program"
                                      : "no program given and no ./dtlaunch.toml here") +

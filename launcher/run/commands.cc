@@ -50,6 +50,8 @@ SchedulerEvidence seen_evidence(const CommandLine& line) {
 // here: a forgotten one fails at its first call.
 int run_subcommand(const std::string& name, const std::vector<std::string>& arguments) {
   const StartOptions start = start_options(current_surroundings(), false);
+  // "dtlaunch ps help": none of the commands has a job or a host list of that name.
+  if (arguments == std::vector<std::string>{"help"}) return run_subcommand(name, {"--help"});
   if (name == "push") return run_push_command(arguments, start);
   for (const char* jobs_command : {"ps", "logs", "attach", "kill", "clean"}) {
     if (name == jobs_command) return run_jobs_command(name, arguments, start);
@@ -148,7 +150,16 @@ int run_command(std::vector<std::string> arguments) {
                             current_surroundings().program_directory + "/dtagent");
   }
   if (!arguments.empty() && is_subcommand(arguments[0])) {
-    return run_subcommand(arguments[0], {arguments.begin() + 1, arguments.end()});
+    const std::string& name = arguments[0];
+    try {
+      return run_subcommand(name, {arguments.begin() + 1, arguments.end()});
+    } catch (const Error& error) {
+      // "dtlaunch ps: --al: unknown option": whose option it is. "dtlaunch: kill: needs the id .."
+      // says so by itself.
+      const bool named = error.attempted() == name;
+      if (error.status() == Exit::kUsage && !named) set_program_name("dtlaunch " + name);
+      throw;
+    }
   }
   if (is_word && arguments[0] == "help") {
     write_all(STDOUT_FILENO, help_topic_text(arguments[1]));

@@ -98,6 +98,7 @@ bool takes_job(const std::string& subcommand) {
 CompletedCommand help_command() {
   CompletedCommand command{"help", "show the options of a topic or of a command", {}, {}};
   for (const HelpTopic& topic : help_topics()) command.operand.words.emplace_back(topic.name);
+  for (std::string& topic : file_topics()) command.operand.words.push_back(std::move(topic));
   for (const Subcommand& subcommand : subcommand_table()) {
     command.operand.words.emplace_back(subcommand.name);
   }

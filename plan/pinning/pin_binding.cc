@@ -12,13 +12,16 @@
 namespace dtl {
 namespace {
 
-constexpr const char* kBindGrammar =
-    "none, rr, user:0+2,1-3x2, or an object with an optional :N: hwthread, core, l1cache, l2cache, "
-    "l3cache, numa, socket, board, machine";
-constexpr const char* kMapGrammar =
-    "an object with an optional :N or :PE=N: slot, hwthread, core, l1cache, l2cache, l3cache, "
-    "numa, socket, machine; or ppr:N:OBJECT";
-constexpr const char* kMemoryGrammar = "none, firsttouch, preferred, bind or interleave";
+constexpr PinForm kBindForm = {
+    "none, rr, user:0+2,1-3x2; or with an optional :N hwthread, core, l1cache, l2cache, l3cache, "
+    "numa, socket, board, machine",
+    "none,rr,user,hwthread,core,l1cache,l2cache,l3cache,numa,socket,board,machine", "core", ""};
+constexpr PinForm kMapForm = {
+    "with an optional :N or :PE=N slot, hwthread, core, l1cache, l2cache, l3cache, numa, socket, "
+    "machine; or ppr:N:OBJECT",
+    "slot,hwthread,core,l1cache,l2cache,l3cache,numa,socket,machine,node,ppr", "socket", ""};
+constexpr PinForm kMemoryForm = {"none, firsttouch, preferred, bind or interleave",
+                                 "none,firsttouch,preferred,bind,interleave", "bind", ""};
 
 // Hydra and Open MPI also bind to devices. Those words get a separate error: "is not an object"
 // would make the user look for a typing error.
@@ -121,9 +124,9 @@ void parse_bind_and_map(const std::string& bind_to, const std::string& map_by,
                         PinRequest& request) {
   request.origin.clear();
   const bool bound = !bind_to.empty();
-  if (bound) parse_bind({"--bind-to", plain_word(bind_to), kBindGrammar}, request);
+  if (bound) parse_bind({"--bind-to", plain_word(bind_to), kBindForm}, request);
   if (map_by.empty()) return;
-  const PinText map{"--map-by", plain_word(map_by), kMapGrammar};
+  const PinText map{"--map-by", plain_word(map_by), kMapForm};
   parse_map(map, request);
   if (bound) return;
   // As in Open MPI: cores if a number of cores or a single core is requested, else the object of
@@ -153,7 +156,7 @@ MapPlacement placement_of_map(const std::string& map_by) {
 }
 
 MemoryPolicy parse_memory_bind(const std::string& text) {
-  const PinText source{"--membind", plain_word(text), kMemoryGrammar};
+  const PinText source{"--membind", plain_word(text), kMemoryForm};
   const std::string word = split(source.text, ':').front();
   if (word == "none" || word == "firsttouch") return MemoryPolicy::kDefault;
   if (word == "bind") return MemoryPolicy::kBind;

@@ -14,14 +14,23 @@
 namespace dtl {
 namespace {
 
-constexpr const char* kDomainGrammar =
+constexpr PinForm kDomainForm = {
     "core, socket, numa, node, cache1, cache2, cache3, cache; omp, auto or a number, with "
-    ":compact, "
-    ":scatter or :platform; or masks, [0xf,0xf0]";
-constexpr const char* kOrderGrammar = "bunch, compact, scatter, spread or range";
-constexpr const char* kListGrammar =
+    ":compact, :scatter or :platform; or masks, [0xf,0xf0]",
+    "core,socket,numa,node,cache1,cache2,cache3,cache,omp,auto,compact,scatter,platform", "core",
+    "domain=core"};
+constexpr PinForm kOrderForm = {"bunch, compact, scatter, spread or range",
+                                "bunch,compact,scatter,spread,range", "scatter", "order=scatter"};
+constexpr PinForm kListForm = {
     "CPUs such as 0,2,4-7; or allcores, all, allsocks with :grain=G,shift=S,preoffset=P,"
-    "postoffset=Q or :map=bunch|scatter|spread";
+    "postoffset=Q or :map=bunch|scatter|spread",
+    "allcores,all,allsocks,bunch,scatter,spread,fine,core,cache1,cache2,cache3,cache,socket",
+    "allcores", "map=scatter"};
+constexpr PinForm kSwitchForm = {"on or off", "on,off,yes,no,true,false", "on", "pin=on"};
+constexpr PinForm kCellForm = {"unit or core", "unit,core", "core", "cell=core"};
+constexpr PinForm kBindingForm = {
+    "pin=yes|no;domain=...;order=...;cell=unit|core;map=bunch|scatter|spread", "", "domain=core",
+    "domain=core"};
 
 // request.count: 0 divides the node by its ranks, -1 uses OMP_NUM_THREADS.
 void parse_domain_size(const PinText& source, PinRequest& request) {
@@ -91,7 +100,7 @@ void parse_list_setting(const PinText& source, std::string_view piece, PinReques
     if (value != "bunch" && value != "scatter" && value != "spread") {
       throw source.bad(value, "is not a map");
     }
-    request.order = parse_order({source.origin, value, source.grammar});
+    request.order = parse_order({source.origin, value, source.form});
   } else if (key == "grain" || key == "shift") {
     check_grain(source, value);
     (key == "grain" ? request.grain : request.shift) = value;
@@ -132,7 +141,7 @@ class Sources {
     option_.emplace_back(variable, value);
   }
 
-  std::optional<PinText> find(const std::string& name, const char* grammar) const {
+  std::optional<PinText> find(const std::string& name, const PinForm& form) const {
     for (const auto& [variables, origin] :
          {std::pair(&option_, "-binding, "), std::pair(&set_, "-genv "),
           std::pair(&inherited_, "")}) {
@@ -141,7 +150,7 @@ class Sources {
       for (const auto& [key, text] : *variables) {
         if (key == name) value = text;
       }
-      if (!trim(value).empty()) return PinText{origin + name, plain_word(value), grammar};
+      if (!trim(value).empty()) return PinText{origin + name, plain_word(value), form};
     }
     return std::nullopt;
   }
@@ -155,8 +164,7 @@ class Sources {
 // "pin=yes;domain=socket;order=scatter;cell=core;map=spread". Each part becomes the equivalent
 // variable, so one parser reads both.
 void take_binding(const std::string& text, Sources& sources) {
-  const PinText source{"-binding", std::string(trim(text)),
-                       "pin=yes|no;domain=...;order=...;cell=unit|core;map=bunch|scatter|spread"};
+  const PinText source{"-binding", std::string(trim(text)), kBindingForm};
   std::string list;
   for (const std::string& piece : split(plain_word(text), ';')) {
     if (trim(piece).empty()) continue;
@@ -182,7 +190,7 @@ void take_binding(const std::string& text, Sources& sources) {
 }
 
 void parse_variables(const Sources& sources, PinRequest& request) {
-  if (const auto pin = sources.find("I_MPI_PIN", "on or off")) {
+  if (const auto pin = sources.find("I_MPI_PIN", kSwitchForm)) {
     const auto on = pin_switch(pin->text);
     if (!on) throw pin->bad(pin->text);
     // Then nothing else matters, not even a domain.
@@ -192,12 +200,12 @@ void parse_variables(const Sources& sources, PinRequest& request) {
       return;
     }
   }
-  if (const auto cell = sources.find("I_MPI_PIN_CELL", "unit or core")) {
+  if (const auto cell = sources.find("I_MPI_PIN_CELL", kCellForm)) {
     if (cell->text != "unit" && cell->text != "core") throw cell->bad(cell->text);
     request.cell_core = cell->text == "core";
   }
-  const auto domain = sources.find("I_MPI_PIN_DOMAIN", kDomainGrammar);
-  const auto list = sources.find("I_MPI_PIN_PROCESSOR_LIST", kListGrammar);
+  const auto domain = sources.find("I_MPI_PIN_DOMAIN", kDomainForm);
+  const auto list = sources.find("I_MPI_PIN_PROCESSOR_LIST", kListForm);
   if (domain) {
     request.origin = domain->origin + "=" + domain->text;
     parse_domain(*domain, request);
@@ -207,17 +215,27 @@ void parse_variables(const Sources& sources, PinRequest& request) {
     request.origin = list->origin + "=" + list->text;
     parse_processor_list(*list, request);
   }
-  if (const auto order = sources.find("I_MPI_PIN_ORDER", kOrderGrammar)) {
+  if (const auto order = sources.find("I_MPI_PIN_ORDER", kOrderForm)) {
     request.order = parse_order(*order);
     if (!domain)
       request.notes.push_back(order->origin + " has an effect with I_MPI_PIN_DOMAIN only");
   }
-  if (const auto respect = sources.find("I_MPI_PIN_RESPECT_CPUSET", "on or off")) {
+  if (const auto respect = sources.find("I_MPI_PIN_RESPECT_CPUSET", kSwitchForm)) {
     const auto on = pin_switch(respect->text);
     if (!on) throw respect->bad(respect->text);
     if (!*on)
       request.notes.push_back(respect->origin + "=off changes nothing: no pin leaves a cpuset");
   }
+}
+
+// "--bind-to socket" as a line of the hostfile has it: "binding=socket".
+std::string in_hostfile(const std::string& hint) {
+  for (const auto& [option, key] :
+       {std::pair<std::string_view, std::string>("--bind-to ", "binding="),
+        {"-binding domain=", "pin_domain="}}) {
+    if (hint.starts_with(option)) return key + hint.substr(option.size());
+  }
+  return hint;
 }
 
 }  // namespace
@@ -269,7 +287,7 @@ PinRequest pin_request_of(const Request& request, const Host* host) {
     own.origin = origin;
     return own;
   } catch (const Error& error) {
-    throw file_error(host->where, origin, error.reason(), error.hint());
+    throw file_error(host->where, origin, error.reason(), in_hostfile(error.hint()));
   }
 }
 

@@ -44,12 +44,20 @@ CpuSet parse_mask(const PinText& source, const std::string& piece) {
 }  // namespace
 
 Error PinText::bad(std::string_view piece, const std::string& why) const {
-  const std::string reason = why.empty() ? fmt::format("'{}' is not understood", piece)
-                                         : fmt::format("'{}' {}", piece, why);
+  std::string reason = fmt::format("'{}' {}", piece, why.empty() ? "is not understood" : why);
+  // The values there are, unless the reason is about something else: "has no ']' at its end".
+  const bool unknown = why.empty() || (why.starts_with("is not a") && why.back() != ')');
+  if (unknown) reason += fmt::format(" ({})", form.grammar);
   const std::string setting = origin + (origin.starts_with("--") ? " " : "=");
-  // An origin inside -binding names a variable that the user did not type.
-  const bool is_typed = !origin.starts_with("-binding");
-  return option_error(setting + text, reason, is_typed ? setting + grammar : grammar);
+  // Variables that -binding stands for are named, and not what to type.
+  if (origin.starts_with("-binding")) {
+    return option_error(setting + text, reason, fmt::format("-binding {}", form.binding));
+  }
+  const std::string near = nearest(piece, split(form.words, ','));
+  const std::size_t at = text.find(piece);
+  std::string good(form.example);
+  if (!near.empty() && at != text.npos) good = std::string(text).replace(at, piece.size(), near);
+  return option_error(setting + text, reason, setting + good);
 }
 
 std::string plain_word(std::string_view text) {
@@ -104,8 +112,7 @@ std::optional<bool> pin_switch(std::string_view word) {
 
 int pin_count(const PinText& source, std::string_view word) {
   const auto number = parse_integer(word, 1, kMaxPinnedCpu + 1);
-  if (!number)
-    throw source.bad(word, fmt::format("is not a whole number (1 to {})", kMaxPinnedCpu + 1));
+  if (!number) throw source.bad(word, "is " + whole_number_fault(word, 1, kMaxPinnedCpu + 1));
   return static_cast<int>(*number);
 }
 

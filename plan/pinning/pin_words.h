@@ -1,6 +1,7 @@
 #pragma once
-// PinText: a text about pinning and its source. Every parser of such texts takes one, so that an
-// error always names the variable or option, its value and the grammar. Pure.
+// PinText: a text about pinning and where it came from. Every reader of such texts takes one, so
+// that a refusal always names the variable or option, its value, the values there are, and one that
+// works. Pure.
 
 #include <string>
 #include <string_view>
@@ -11,12 +12,21 @@
 
 namespace dtl {
 
-struct PinText {
-  std::string origin;   // "-genv I_MPI_PIN_DOMAIN", "environment variable I_MPI_PIN", "--bind-to"
-  std::string text;     // its value, trimmed, without enclosing quotes
-  std::string grammar;  // its syntax
+// How the value of an option or a variable may look.
+struct PinForm {
+  std::string_view grammar;  // for a message: "unit or core"
+  std::string_view words;    // those that a mistyped one may mean: "unit,core"
+  std::string_view example;  // a good value
+  std::string_view binding;  // how -binding says it: "cell=core"; empty: it does not
+};
 
-  // An error about the part `piece`; why: the rest of the sentence, or "is not understood". kUsage.
+struct PinText {
+  std::string origin;  // "-genv I_MPI_PIN_DOMAIN", "environment variable I_MPI_PIN", "--bind-to"
+  std::string text;    // its value, trimmed, without quotes around it
+  PinForm form;
+
+  // Of the part `piece`; why: the rest of the sentence, "is not understood" without. The hint is
+  // the text with the nearest word in the place of `piece`, or the example. kUsage.
   Error bad(std::string_view piece, const std::string& why = {}) const;
 };
 

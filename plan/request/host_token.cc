@@ -159,9 +159,11 @@ void check_host_name(const std::string& name, const TextPosition& position) {
 int parse_slots(std::string_view text, const TextPosition& position) {
   const auto slots = parse_integer(text, 1, kMaxRanks);
   if (slots && text[0] != '0') return static_cast<int>(*slots);
-  const std::string hint = fmt::format("a number from 1 to {}, such as host:2", kMaxRanks);
-  if (text.empty()) throw position.error("the number of slots is missing", hint);
-  throw position.error(fmt::format("'{}' is not a number of slots", printable(text)), hint);
+  constexpr const char* kHint = "host:2";
+  if (text.empty()) throw position.error("the number of slots is missing", kHint);
+  const std::string fault = slots ? "not a number of slots: it begins with 0"
+                                  : whole_number_fault(text, 1, kMaxRanks, "slots");
+  throw position.error(fmt::format("'{}' is {}", printable(text), fault), kHint);
 }
 
 std::string parse_user(std::string_view text, const TextPosition& position) {

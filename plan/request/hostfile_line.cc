@@ -86,8 +86,7 @@ Error unknown_key(std::string_view key, const TextPosition& position) {
 int parse_port(std::string_view text, const TextPosition& position) {
   const auto port = parse_integer(text, 1, 65535);
   if (!port) {
-    throw position.error(fmt::format("'{}' is not a port", text),
-                         "a number from 1 to 65535, such as port=22");
+    throw position.error(fmt::format("'{}' is not a port (1 to 65535)", text), "port=22");
   }
   return static_cast<int>(*port);
 }

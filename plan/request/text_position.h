@@ -20,7 +20,7 @@ struct TextPosition {
   Error error(std::string reason, std::string hint = {}) const {
     // Each form has a manual page or an example; a specific hint says more.
     if (hint.empty()) {
-      hint = status == Exit::kUsage ? "-hosts node01,node02:2" : "man 5 dtlaunch-hostfile";
+      hint = status == Exit::kUsage ? "-hosts node01,node02:2" : "dtlaunch help hostfile";
     }
     return Error(status, where(), std::move(reason), std::move(hint));
   }

@@ -1,6 +1,8 @@
 // The table of all schedulers, and their names. A new one is a row here.
 #include "plan/schedulers/scheduler.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "base/error.h"
@@ -40,8 +42,9 @@ const Scheduler* parse_scheduler(const std::string& text) {
     }
   }
   const std::string near = nearest(word, known);
-  throw option_error("--scheduler " + text, "unknown scheduler",
-                     "--scheduler " + (near.empty() ? join(known, ", ") : near));
+  throw option_error("--scheduler " + text,
+                     fmt::format("not a scheduler that dtlaunch knows ({})", join(known, ", ")),
+                     near.empty() ? "dtlaunch help hosts" : "--scheduler " + near);
 }
 
 std::string_view scheduler_name(const Scheduler* scheduler) {

@@ -53,7 +53,7 @@ std::optional<int> SchedulerReader::number(std::string_view name, std::int64_t l
   const auto value = text(name);
   if (!value) return std::nullopt;
   if (const auto read = parse_integer(*value, low, high)) return static_cast<int>(*read);
-  throw bad(name, fmt::format("not a whole number ({} to {})", low, high));
+  throw bad(name, whole_number_fault(*value, low, high));
 }
 
 int SchedulerReader::needed_number(std::string_view name, std::int64_t low, std::int64_t high) {
@@ -69,6 +69,7 @@ std::optional<SizeRange> SchedulerReader::range(std::string_view name, int high)
   const auto least = parse_integer(value->substr(0, colon), 1, high);
   const auto most = colon == value->npos ? least : parse_integer(value->substr(colon + 1), 1, high);
   if (!least || !most || *least > *most) {
+    if (colon == value->npos) throw bad(name, whole_number_fault(*value, 1, high));
     throw bad(name, fmt::format("neither a whole number nor MIN:MAX (1 to {})", high));
   }
   return SizeRange{static_cast<int>(*least), static_cast<int>(*most)};

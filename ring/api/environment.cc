@@ -44,7 +44,7 @@ int required_integer(const char* name, std::int64_t low, std::int64_t high) {
   const std::string value = required(name);
   const auto number = parse_integer(value, low, high);
   if (!number) {
-    throw bad_variable(name, value, fmt::format("not a whole number ({} to {})", low, high));
+    throw bad_variable(name, value, whole_number_fault(value, low, high));
   }
   return static_cast<int>(*number);
 }
@@ -67,8 +67,9 @@ std::vector<int> comm_cpus() {
 int milliseconds(const char* name, int otherwise) {
   const std::string value = optional(name);
   if (value.empty()) return otherwise;
-  const auto seconds = parse_integer(value, 1, 1000000);
-  if (!seconds) throw bad_variable(name, value, "not a number of seconds (1 to 1000000)");
+  constexpr std::int64_t kMost = 1'000'000;  // in ms it still is an int
+  const auto seconds = parse_integer(value, 1, kMost);
+  if (!seconds) throw bad_variable(name, value, whole_number_fault(value, 1, kMost, "seconds"));
   return static_cast<int>(*seconds * 1000);
 }
 

@@ -31,8 +31,12 @@ std::uint64_t parse_bytes(const std::string& text, const std::string& piece) {
     shift = 10 * static_cast<unsigned>(unit + 1);
     digits.pop_back();
   }
-  const auto number = parse_integer(digits, 0, std::int64_t{1} << 40);
-  if (!number) throw bad_piece(piece, fmt::format("'{}' is not a number of bytes", text));
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  const auto number = parse_integer(digits, 0, kMost);
+  if (!number) {
+    throw bad_piece(piece,
+                    fmt::format("'{}' is {}", text, whole_number_fault(digits, 0, kMost, "bytes")));
+  }
   return static_cast<std::uint64_t>(*number) << shift;
 }
 

@@ -43,7 +43,11 @@ Target<P> bytes(std::uint64_t P::*member) {
               }
             }
             const auto number = parse_integer(digits, 1, kMost >> shift);
-            if (!number) return "not a size (such as 512, 64K or 1G)";
+            if (!number) {
+              const std::string fault = whole_number_fault(digits, 1, kMost >> shift);
+              return fault.starts_with("not") ? "not a size (such as 512, 64K or 1G)"
+                                              : fault.substr(0, fault.find('(')) + "(1 to 1024G)";
+            }
             options.*member = static_cast<std::uint64_t>(*number) << shift;
             return {};
           }};

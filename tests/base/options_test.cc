@@ -94,10 +94,19 @@ TEST(Options, GiveBackWhatWasSaid) {
 }
 
 TEST(Options, SayWhatIsWrongWithAValue) {
-  EXPECT_EQ(refusal({"-n", "10"}), "-n 10: not a whole number (1 to 9). Try: p --help");
+  EXPECT_EQ(refusal({"-n", "10"}), "-n 10: too large (1 to 9). Try: p --help");
+  EXPECT_EQ(refusal({"-n", "0"}), "-n 0: too small (1 to 9). Try: p --help");
+  EXPECT_EQ(refusal({"-n", "-99999999999999999999"}),
+            "-n -99999999999999999999: too small (1 to 9). Try: p --help");
   EXPECT_EQ(refusal({"-n", "2x"}), "-n 2x: not a whole number (1 to 9). Try: p --help");
-  EXPECT_EQ(refusal({"--color", "alway"}), "--color alway: not one of auto, always. Try: p --help");
-  EXPECT_EQ(refusal({"--rate", "-1"}), "--rate -1: not a number (0 or more). Try: p --help");
+  EXPECT_EQ(refusal({"--color", "alway"}),
+            "--color alway: not one of auto, always. Try: --color always");
+  EXPECT_EQ(refusal({"--color", "AUTO"}),
+            "--color AUTO: not one of auto, always. Try: --color auto");
+  EXPECT_EQ(refusal({"--color", "red"}), "--color red: not one of auto, always. Try: p --help");
+  EXPECT_EQ(refusal({"--rate", "-1"}), "--rate -1: too small (0 or more). Try: p --help");
+  EXPECT_EQ(refusal({"--rate", "1e999"}), "--rate 1e999: too large (0 or more). Try: p --help");
+  EXPECT_EQ(refusal({"--rate", "inf"}), "--rate inf: not a number (0 or more). Try: p --help");
   EXPECT_EQ(refusal({"--rate", "nan"}), "--rate nan: not a number (0 or more). Try: p --help");
   EXPECT_EQ(refusal({"--size", "1e3"}),
             "--size 1e3: not a whole number (0 or more). Try: p --help");
@@ -119,7 +128,7 @@ TEST(Options, NameThePlaceOfAValueInAFile) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), Exit::kBadInput);
-    EXPECT_STREQ(error.what(), "job.toml:3: ranks = 0: not a whole number (1 to 9)");
+    EXPECT_STREQ(error.what(), "job.toml:3: ranks = 0: too small (1 to 9)");
   }
 }
 

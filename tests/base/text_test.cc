@@ -16,6 +16,16 @@ TEST(ParseInteger, TakesWholeNumbersInRangeOnly) {
   EXPECT_FALSE(parse_integer("99999999999999999999", 0, INT64_MAX));
 }
 
+TEST(WholeNumberFault, TellsAnotherWordFromANumberOutOfRange) {
+  EXPECT_EQ(whole_number_fault("many", 1, 9), "not a whole number (1 to 9)");
+  EXPECT_EQ(whole_number_fault("2.5", 1, 9, "seconds"), "not a number of seconds (1 to 9)");
+  EXPECT_EQ(whole_number_fault("", 1, INT64_MAX), "not a whole number (1 or more)");
+  EXPECT_EQ(whole_number_fault("0", 1, 9), "too small (1 to 9)");
+  EXPECT_EQ(whole_number_fault("-1", 0, INT64_MAX), "too small (0 or more)");
+  EXPECT_EQ(whole_number_fault("10", 1, 9, "slots"), "too large (1 to 9 slots)");
+  EXPECT_EQ(whole_number_fault("99999999999999999999", 1, 9), "too large (1 to 9)");
+}
+
 TEST(Nearest, FindsATypoAndRefusesAStranger) {
   const std::vector<std::string> known = {"hostfile", "timeout", "report"};
   EXPECT_EQ(nearest("hostfiel", known), "hostfile");

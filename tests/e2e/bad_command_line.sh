@@ -15,9 +15,10 @@ refused() { # PATTERN ARGUMENTS...
 
 refused '^dtlaunch: -hostfil: unknown option\. Try: -hostfile$' -hostfil hosts
 refused '^dtlaunch: --dry-rum: unknown option\. Try: --dry-run$' --dry-rum
-refused '^dtlaunch: -np 0: not a whole number' -np 0
+refused '^dtlaunch: -np 0: too small \(1 to 65535\)' -np 0
 refused '^dtlaunch: -np many: not a whole number' -np many
-refused '^dtlaunch: -ppn=-1: not a whole number' -ppn=-1
+refused '^dtlaunch: -ppn=-1: too small' -ppn=-1
+refused '^dtlaunch: --grace -1: too small \(0 to 31622400 seconds\)' --grace -1
 refused '^dtlaunch: --timeout soon: not a number of seconds' --timeout soon
 refused "RANK" -np 2 -genv RANK=7
 refused "not-a-pair" -genv not-a-pair
@@ -35,6 +36,58 @@ launch --nproc_per_node 1 --nnodes 1 --rdzv-id 1 --rdzv-backend c10d --rdzv-endp
   --no-python sh -c 'echo "rank $RANK of $WORLD_SIZE, $TORCHELASTIC_MAX_RESTARTS"'
 expect_status 0
 expect_out '^rank 0 of 1, 0$'
+
+# -genv takes two words: without a value it would take the program, and the demonstration would run.
+cd "$work" || exit 1
+launch -np 2 -genv FOO hostname
+expect_status 64
+expect_err '^dtlaunch: -genv FOO hostname: hostname is the value of FOO, .* Try: dtlaunch -np 2 -genv FOO=VALUE hostname$'
+launch --dry-run -np 1 -genv FOO=hostname
+expect_status 0
+expect_err 'running the demonstration'
+printf 'program = "true"\n' >"$work/job.toml"
+launch -c "$work/job.toml" -genv FOO hostname
+expect_status 0
+
+# Hints name what works without the man pages, and the help that has the option.
+refused 'Try: dtlaunch help ending$' --grace -1
+refused 'the option is called --scheduler, and tcp is not a scheduler .*Try: dtlaunch help hosts$' --engine tcp
+refused "'cores' is not an object .*Try: --bind-to core$" -np 1 -bind-to cores
+for topic in ending hosts hostfile job-file; do
+  launch help $topic
+  expect_status 0
+  expect_out "^$topic: "
+done
+launch help dttrain
+expect_status 64
+expect_err 'Try: dttrain --help$'
+launch ps --al
+expect_status 64
+expect_err '^dtlaunch ps: --al: unknown option\. Try: --all$'
+launch kube help
+expect_status 0
+expect_out '^usage: dtlaunch kube render'
+
+# A folder that is not there is told before anything starts.
+for option in -outfile-pattern -errfile-pattern --report; do
+  launch -np 1 $option "$work/nowhere/x.out" touch "$work/started"
+  expect_status 73
+  expect_err "^dtlaunch: $work/nowhere/x.out: cannot write: No such file or directory\. Try: mkdir -p $work/nowhere\$"
+  [ ! -e "$work/started" ] || fail "started with $option"
+done
+mkdir -p "$work/nowhere"
+launch -np 1 -outfile-pattern "$work/nowhere/%r.out" echo written
+expect_status 0
+[ "$(cat "$work/nowhere/0.out")" = written ] || fail "the file lacks the output"
+
+# A name that is nearly that of a program here.
+launch -np 1 hostnam
+expect_status 127
+expect_err "cannot run 'hostnam': not found on PATH; hostname is there$"
+expect_err 'try +command -v hostname$'
+launch kill 3f2a
+expect_status 65
+expect_err '^dtlaunch: job 3f2a: not found on .*Try: dtlaunch ps -a$'
 
 launch -np
 expect_status 64

@@ -164,6 +164,7 @@ refused() { # PATTERN ARGUMENTS
 }
 refused 'kind: missing' "${usual[@]}" true
 refused 'kind podjob: not one of' --kind podjob "${usual[@]}" true
+refused 'kind Job: not one of .*Try: --kind job$' --kind Job "${usual[@]}" true
 refused 'image: missing' --kind job --nodes 1 --cpus 1 --memory 1Gi true
 refused 'nodes: missing' --kind job --image a --cpus 1 --memory 1Gi --shm 64Mi true
 refused 'cpus: missing' --kind job --image a --nodes 1 --memory 1Gi true

@@ -104,7 +104,7 @@ refused 64 'env DTL_TOKEN=x: ranks do not inherit' --env DTL_TOKEN=x
 refused 64 'env A=b: the ranks inherit no variables' --env A=b -- -genvnone
 refused 64 'env A=b: -genv sets it as well' --env A=b -- -genv A c
 refused 64 'active-deadline 1h: not a whole number of seconds' --active-deadline 1h
-refused 64 'active-deadline 0: not a whole number of seconds' --active-deadline 0
+refused 64 'active-deadline 0: too small \(1 to 31622400 seconds\)' --active-deadline 0
 refused 65 'none.json: cannot read: No such file' --patch none.json
 refused 65 '[.]: cannot read: a directory' --patch .
 bad() { # PATTERN TEXT

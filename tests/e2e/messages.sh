@@ -14,8 +14,8 @@ shaped() {
   launch "$@"
   [ "$status" = 64 ] || [ "$status" = 65 ] || fail "status $status for: $*"
   line=$(head -n 1 "$work/err")
-  [[ $line == "dtlaunch: $where: "* ]] || fail "not about '$where': $line"
-  [[ $line =~ ^dtlaunch:\ .+:\ .*[^.]\.\ Try:\ .*[^.]$|\.\.\.$ ]] || fail "without the shape: $line"
+  [[ $line == "dtlaunch: $where: "* || $line == "dtlaunch $1: $where: "* ]] || fail "not about '$where': $line"
+  [[ $line =~ ^dtlaunch(\ [a-z]+)?:\ .+:\ .*[^.]\.\ Try:\ .*[^.]$|\.\.\.$ ]] || fail "without the shape: $line"
   [[ $line != *"option '"* && $line != *" is no "* ]] || fail "in old words: $line"
   ((++checked))
 }

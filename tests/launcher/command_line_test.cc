@@ -9,7 +9,9 @@ namespace dtl::command_line_test {
 namespace {
 
 using Words = std::vector<std::string>;
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Pair;
 
@@ -180,12 +182,11 @@ TEST(Cli, TakesNoOptionForAForgottenValue) {
 }
 
 TEST(Cli, RefusesWhatItCannotMean) {
-  EXPECT_EQ(refusal({"-n", "0", "a"}),
-            "-n 0: not a whole number (1 to 65535). Try: dtlaunch --help");
+  EXPECT_EQ(refusal({"-n", "0", "a"}), "-n 0: too small (1 to 65535). Try: dtlaunch --help");
   EXPECT_EQ(refusal({"--nproc-per-node", "gpu", "a"}),
             "--nproc-per-node gpu: dtlaunch runs jobs on CPUs. Try: --nproc-per-node N, or "
             "--nproc-per-node auto for a rank on each core");
-  EXPECT_THAT(refusal({"-np", "0", "a"}), HasSubstr("-np 0: not a whole number (1 to 65535)"));
+  EXPECT_THAT(refusal({"-np", "0", "a"}), HasSubstr("-np 0: too small (1 to 65535)"));
   EXPECT_THAT(refusal({"-np", "four", "a"}), HasSubstr("-np four: "));
   EXPECT_THAT(refusal({"-np"}), HasSubstr("-np: needs N"));
   EXPECT_THAT(refusal({"-genv", "A"}), HasSubstr("needs a value for A"));
@@ -195,8 +196,48 @@ TEST(Cli, RefusesWhatItCannotMean) {
   EXPECT_THAT(refusal({"-f", "a", "-hosts", "b"}), HasSubstr("-f a: -hosts names hosts as well"));
   EXPECT_THAT(refusal({"--dry-run=yes"}), HasSubstr("takes no value"));
   EXPECT_THAT(refusal({"-f", ""}), HasSubstr("the value is empty"));
-  EXPECT_THAT(refusal({"--timeout", "0"}), HasSubstr("--timeout 0: not a number of seconds"));
+  EXPECT_THAT(refusal({"--timeout", "0"}),
+              HasSubstr("--timeout 0: too small (0.001 to 31622400 seconds)"));
   EXPECT_THAT(refusal({"--grace", "soon"}), HasSubstr("--grace soon: not a number of seconds"));
+}
+
+TEST(Cli, TellsAProgramThatBecameTheValueOfAVariable) {
+  const auto taken = [](const Words& words) {
+    const auto error = parse_command_line(words, {{"HYDRA_DEBUG", "1"}}).program_taken;
+    return error ? std::string(error->what()) : "none";
+  };
+  EXPECT_EQ(taken({"-np", "2", "-genv", "FOO", "hostname"}),
+            "-genv FOO hostname: hostname is the value of FOO, and a program does not follow. "
+            "Try: dtlaunch -np 2 -genv FOO=VALUE hostname");
+  EXPECT_THAT(taken({"-env", "FOO", "my prog"}),
+              EndsWith("Try: dtlaunch -env FOO=VALUE 'my prog'"));
+  // The value of a secret is not shown, whatever it is.
+  EXPECT_EQ(taken({"-genv", "HF_TOKEN", "abc"}),
+            "-genv: the last word is the value of HF_TOKEN, and a program does not follow. "
+            "Try: dtlaunch -genv HF_TOKEN=VALUE PROGRAM");
+  EXPECT_EQ(taken({"-genv", "FOO=hostname"}), "none");
+  EXPECT_EQ(taken({"-genv", "FOO", "1", "hostname"}), "none");
+  EXPECT_EQ(taken({"-genv", "FOO", "1", "-m", "train"}), "none");
+  EXPECT_THAT(refusal({"a", ":", "-env", "FOO", "b"}), HasSubstr("b is the value of FOO"));
+}
+
+TEST(Cli, NamesTheHelpThatHasTheOption) {
+  EXPECT_THAT(refusal({"--grace", "-1", "a"}), EndsWith("Try: dtlaunch help ending"));
+  EXPECT_THAT(refusal({"--report"}), EndsWith("--report: needs FILE. Try: dtlaunch help output"));
+  EXPECT_THAT(refusal({"-ppn", "0", "a"}), EndsWith("Try: dtlaunch --help"));
+}
+
+TEST(Cli, HintsOfWordsAreWordsThatWork) {
+  EXPECT_THAT(refusal({"--engine", "tcp", "a"}),
+              AllOf(HasSubstr("--engine tcp: the option is called --scheduler, and tcp is not a "
+                              "scheduler that dtlaunch knows ("),
+                    EndsWith("Try: dtlaunch help hosts")));
+  EXPECT_THAT(refusal({"--engine=slrum", "a"}), EndsWith("Try: --scheduler slurm"));
+  EXPECT_THAT(refusal({"--engine", "slurm", "a"}),
+              EndsWith("the option is called --scheduler. Try: --scheduler slurm"));
+  EXPECT_THAT(refusal({"-launcher", "frok", "a"}), EndsWith("Try: -launcher fork"));
+  EXPECT_THAT(refusal({"-launcher", "slurm", "a"}), EndsWith("Try: -launcher srun"));
+  EXPECT_THAT(refusal({"--notice-signal", "KILL", "a"}), EndsWith("Try: --notice-signal USR1"));
 }
 
 TEST(Cli, ATagNamesAJobOnce) {

@@ -179,7 +179,8 @@ TEST(Cli, ReadsHowAgentsStart) {
             kLsf.starter);
   EXPECT_EQ(parse_command_line({"-launcher", "qrsh", "p"}).starting.agent_start->starter,
             kGridEngine.starter);
-  EXPECT_THAT(refusal({"-launcher", "slurm", "p"}), HasSubstr("Try: -launcher srun, the default"));
+  EXPECT_THAT(refusal({"-launcher", "slurm", "p"}),
+              HasSubstr("srun is the default in jobs of Slurm. Try: -launcher srun"));
   EXPECT_EQ(parse_command_line({"-launcher", "srun", "p"}).starting.agent_start->starter,
             kSlurm.starter);
   EXPECT_EQ(parse_command_line({"-launcher", "pbs", "p"}).starting.agent_start->starter,
@@ -193,7 +194,8 @@ TEST(Cli, ReadsHowAgentsStart) {
   EXPECT_EQ(parse_command_line({"-bootstrap", "pbsdsh", "p"}).starting.agent_start->starter,
             kPbs.starter);
   EXPECT_EQ(parse_command_line({"-bootstrap", "pbsdsh", "p"}).starting.agent_start->program, 1u);
-  EXPECT_THAT(refusal({"-launcher", "rsh", "p"}), HasSubstr("Try: -launcher ssh, fork"));
+  EXPECT_THAT(refusal({"-launcher", "rsh", "p"}),
+              HasSubstr("not a way to start agents (ssh, fork, "));
   EXPECT_EQ(parse_command_line({"-launcher-exec", "/usr/bin/ssh", "p"}).programs[0].command,
             Words{"p"});
 }

@@ -9,6 +9,8 @@
 #include "launcher/options/help.h"
 #include "launcher/options/options.h"
 #include "launcher/options/subcommands.h"
+#include "launcher/request/job_file.h"
+#include "plan/request/hostfile.h"
 
 // The texts of --help, and that every option in them is accepted.
 
@@ -68,6 +70,46 @@ TEST(Help, UnknownTopicIsRefusedWithTheNearest) {
     EXPECT_EQ(error.status(), Exit::kUsage);
     EXPECT_EQ(error.hint(), "dtlaunch help pinning");
   }
+}
+
+TEST(Help, TopicsOfFilesShowFilesThatAreRead) {
+  for (const std::string& topic : file_topics()) {
+    const std::string text = help_topic_text(topic);
+    expect_eighty_columns(text);
+    const std::size_t from = text.find("\n\n") + 2;
+    const std::string example = text.substr(from, text.find("\nKeys") - from);
+    if (topic == "hostfile") {
+      EXPECT_EQ(parse_hostfile(example, "hosts").size(), 6U);
+    } else {
+      EXPECT_EQ(parse_job_file(example, "job.toml").hosts.size(), 2U);
+    }
+  }
+  const std::string text = help_topic_text("job-file");
+  for (const Option& option : option_table().options()) {
+    const std::string key = "\n  " + std::string(option.traits.key) + " ";
+    EXPECT_TRUE(option.traits.key.empty() || text.find(key) != text.npos) << key;
+  }
+}
+
+TEST(Help, OfAnOptionHasItsRow) {
+  for (const Option& option : option_table().options()) {
+    const std::string command = help_command(option), topic = "dtlaunch help ";
+    const std::string text =
+        command.starts_with(topic) ? help_topic_text(command.substr(topic.size())) : help_text();
+    EXPECT_THAT(text, HasSubstr("\n  " + std::string(option.names.front()))) << command;
+  }
+}
+
+TEST(Help, NamesTheHelpOfOtherPrograms) {
+  const auto hint = [](const std::string& word) {
+    try {
+      return help_topic_text(word);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_THAT(hint("dttrain"), testing::EndsWith("Try: dttrain --help"));
+  EXPECT_THAT(hint(""), HasSubstr("help '': the topics are hosts, "));
 }
 
 std::string good_value(std::string_view option) {

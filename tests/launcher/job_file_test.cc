@@ -11,8 +11,10 @@
 namespace dtl::job_file_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::Pair;
 
 std::string error_of(const std::string& text) {
@@ -135,15 +137,15 @@ TEST(JobFile, RefusesProgramsThatSayNothingOrTooMuch) {
   EXPECT_EQ(error_of("tags = [\"a b\"]"),
             "job.toml:1: tags: 'a b' is not a tag (letters, digits and ._:/@+=-; a letter or "
             "digit first). Try: tags = [\"nightly\", \"run=7\"]");
-  EXPECT_THAT(error_of("notice_signal = \"KILL\""), EndsWith("Try: USR1, USR2 or none"));
+  EXPECT_THAT(error_of("notice_signal = \"KILL\""), EndsWith("Try: notice_signal = \"USR1\""));
   EXPECT_EQ(error_of("[[programs]]\nprogram = \"b\"\nranks = 0"),
-            "job.toml:3: programs.0.ranks = 0: not a whole number (1 to 65535). Try: ranks = 1");
+            "job.toml:3: programs.0.ranks = 0: too small (1 to 65535). Try: ranks = 1");
 }
 
 TEST(JobFile, TellsErrorsOfTheCommandLinesWordsWithTheirPlace) {
   EXPECT_EQ(error_of("\nrank_map = \"0,x\""),
             "job.toml:2: rank_map = \"0,x\": 'x' is not understood. "
-            "Try: man 5 dtlaunch.toml");
+            "Try: rank_map = \"0,0,1\"");
   EXPECT_EQ(error_of("compat = [\"horovd\"]"),
             "job.toml:1: compat: unknown launcher 'horovd'. Try: compat = [\"horovod\"]");
   EXPECT_EQ(error_of("port_range = \"9\""),
@@ -162,10 +164,13 @@ TEST(JobFile, SaysNothingUnasked) {
 }
 
 TEST(JobFile, IsRefusedWhenEmptyAndWithTheOldNameOfAKey) {
-  EXPECT_EQ(error_of("# nothing\n"), "job.toml:1: the file is empty. Try: man 5 dtlaunch.toml");
+  EXPECT_EQ(error_of("# nothing\n"), "job.toml:1: the file is empty. Try: dtlaunch help job-file");
   EXPECT_EQ(error_of("engine = \"slurm\""),
             "job.toml:1: engine = \"slurm\": the key is called scheduler. "
             "Try: scheduler = \"slurm\"");
+  EXPECT_THAT(error_of("engine = \"tcp\""),
+              AllOf(HasSubstr("the key is called scheduler, and tcp is not a scheduler"),
+                    EndsWith("Try: dtlaunch help job-file")));
 }
 
 TEST(JobFile, TurnsTrainerSettingsIntoFlagsOfDttrain) {
@@ -197,8 +202,8 @@ TEST(JobFile, TakesAListOfHosts) {
 
 TEST(JobFile, RefusesBadHosts) {
   EXPECT_EQ(error_of("hosts.list = [\"a\", \"b:0\"]"),
-            "job.toml:1: hosts.list: '0' is not a number of slots. "
-            "Try: a number from 1 to 65535, such as host:2");
+            "job.toml:1: hosts.list: '0' is too small (1 to 65535 slots). "
+            "Try: host:2");
   EXPECT_EQ(error_of("hosts.list = []"),
             "job.toml:1: hosts.list: the list names no host. "
             "Try: hosts.list = [\"node01\", \"node02:2\"]");
@@ -229,15 +234,15 @@ TEST(JobFile, NamesUnknownKeysWithLineAndTheNearestOne) {
 
 TEST(JobFile, RefusesNumbersOutOfRange) {
   EXPECT_EQ(error_of("\nranks = 0"),
-            "job.toml:2: ranks = 0: not a whole number (1 to 65535). Try: man 5 dtlaunch.toml");
+            "job.toml:2: ranks = 0: too small (1 to 65535). Try: dtlaunch --help");
   EXPECT_EQ(error_of("timeout = -5"),
-            "job.toml:1: timeout = -5: not a number of seconds (0.001 to 31622400). "
-            "Try: man 5 dtlaunch.toml");
+            "job.toml:1: timeout = -5: too small (0.001 to 31622400 seconds). "
+            "Try: dtlaunch help ending");
   EXPECT_EQ(error_of("ranks = \"4\""),
             "job.toml:1: ranks = \"4\": not a whole number. Try: ranks = 4");
   EXPECT_EQ(error_of("ranks = \"4:2\""),
             "job.toml:1: ranks = \"4:2\": the range begins above its end. "
-            "Try: man 5 dtlaunch.toml");
+            "Try: dtlaunch --help");
   EXPECT_EQ(error_of("nodes = \"1:2\""), "no error");
   EXPECT_THAT(error_of("[hosts]\ndiscover = \"list\"\nlist = [\"a\"]"),
               testing::HasSubstr("hosts.discover = \"list\": the file names hosts as well"));
@@ -263,7 +268,7 @@ TEST(JobFile, RefusesNamesThatAreNone) {
   EXPECT_EQ(error_of("[trainer]\n\"a b\" = 1"),
             "job.toml:2:9: 'a b' is not the name of a setting. Try: max_steps = 100");
   EXPECT_EQ(error_of("program = \"\""),
-            "job.toml:1: program = \"\": the value is empty. Try: man 5 dtlaunch.toml");
+            "job.toml:1: program = \"\": the value is empty. Try: dtlaunch help job-file");
 }
 
 }  // namespace

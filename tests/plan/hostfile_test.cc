@@ -152,7 +152,7 @@ TEST(Hostfile, RefusesAHostNamedAgainInAnotherWay) {
             "Try: slots on both lines or on neither");
   EXPECT_EQ(error_of("al@a\nbo@a"),
             "hosts:2:1: 'a' is named at hosts:1:1 with another user. "
-            "Try: man 5 dtlaunch-hostfile");
+            "Try: dtlaunch help hostfile");
   EXPECT_EQ(error_of("a addr=10.0.0.1\na addr=10.0.0.2"),
             "hosts:2:1: 'a' is named at hosts:1:1 with addr=10.0.0.1. Try: the same on both lines");
   EXPECT_EQ(error_of("a:4 max_slots=4\na:2"),
@@ -172,14 +172,16 @@ TEST(Hostfile, TakesTheSettingsOfAHostFromAnyOfItsLines) {
 }
 
 TEST(Hostfile, RefusesSlotsThatAreNoNumberWithLineAndColumn) {
-  const std::string hint = ". Try: a number from 1 to 65535, such as host:2";
-  EXPECT_EQ(error_of("a\nhost:0"), "hosts:2:6: '0' is not a number of slots" + hint);
-  EXPECT_EQ(error_of("host:abc"), "hosts:1:6: 'abc' is not a number of slots" + hint);
-  EXPECT_EQ(error_of("host:-1"), "hosts:1:6: '-1' is not a number of slots" + hint);
-  EXPECT_EQ(error_of("host:02"), "hosts:1:6: '02' is not a number of slots" + hint);
-  EXPECT_EQ(error_of("host:65536"), "hosts:1:6: '65536' is not a number of slots" + hint);
+  const std::string hint = ". Try: host:2";
+  EXPECT_EQ(error_of("a\nhost:0"), "hosts:2:6: '0' is too small (1 to 65535 slots)" + hint);
+  EXPECT_EQ(error_of("host:abc"), "hosts:1:6: 'abc' is not a number of slots (1 to 65535)" + hint);
+  EXPECT_EQ(error_of("host:-1"), "hosts:1:6: '-1' is too small (1 to 65535 slots)" + hint);
+  EXPECT_EQ(error_of("host:02"),
+            "hosts:1:6: '02' is not a number of slots: it begins with 0" + hint);
+  EXPECT_EQ(error_of("host:65536"), "hosts:1:6: '65536' is too large (1 to 65535 slots)" + hint);
   EXPECT_EQ(error_of("host: 2"), "hosts:1:6: the number of slots is missing" + hint);
-  EXPECT_EQ(error_of("  host slots=x"), "hosts:1:14: 'x' is not a number of slots" + hint);
+  EXPECT_EQ(error_of("  host slots=x"),
+            "hosts:1:14: 'x' is not a number of slots (1 to 65535)" + hint);
 }
 
 TEST(Hostfile, RefusesSlotsGivenTwice) {
@@ -187,7 +189,7 @@ TEST(Hostfile, RefusesSlotsGivenTwice) {
             "hosts:1:1: 'host:2' and slots=4 both give slots. Try: one of the two");
   EXPECT_EQ(error_of("a slots=2 np=2"),
             "hosts:1:11: 'np=2' says again what the line has said. "
-            "Try: man 5 dtlaunch-hostfile");
+            "Try: dtlaunch help hostfile");
   EXPECT_EQ(error_of("x@a user=y"),
             "hosts:1:1: 'x@a' and user=y both give a user. Try: one of the two");
 }
@@ -243,7 +245,7 @@ TEST(Hostfile, RefusesNumbersThatAreNoAddress) {
             "Try: host:2 or [fe80::1]:2");
   EXPECT_EQ(error_of("[fe80:1]"),
             "hosts:1:1: 'fe80:1' is not an IPv6 address. "
-            "Try: man 5 dtlaunch-hostfile");
+            "Try: dtlaunch help hostfile");
   EXPECT_EQ(error_of("fe80::1%e,0"),
             "hosts:1:1: 'fe80::1%e,0' is neither host:slots nor an IPv6 address. "
             "Try: host:2 or [fe80::1]:2");
@@ -253,12 +255,11 @@ TEST(Hostfile, RefusesNumbersThatAreNoAddress) {
 TEST(Hostfile, RefusesUsersThatAreNone) {
   EXPECT_EQ(error_of("a@b@c"), "hosts:1:4: a second '@'. Try: user@host");
   EXPECT_EQ(error_of("@a"), "hosts:1:1: the user name is missing. Try: user@host");
-  EXPECT_EQ(error_of("al@"), "hosts:1:4: a host name is missing. Try: man 5 dtlaunch-hostfile");
+  EXPECT_EQ(error_of("al@"), "hosts:1:4: a host name is missing. Try: dtlaunch help hostfile");
   EXPECT_EQ(error_of("a user=-x"),
             "hosts:1:8: the user name '-x' starts with '-'. "
-            "Try: man 5 dtlaunch-hostfile");
-  EXPECT_EQ(error_of("a port=0"),
-            "hosts:1:8: '0' is not a port. Try: a number from 1 to 65535, such as port=22");
+            "Try: dtlaunch help hostfile");
+  EXPECT_EQ(error_of("a port=0"), "hosts:1:8: '0' is not a port (1 to 65535). Try: port=22");
 }
 
 TEST(Hostfile, RefusesOpenMpisRelativeHosts) {
@@ -284,9 +285,9 @@ TEST(Hostfile, RefusesBinaryFiles) {
 
 TEST(Hostfile, BoundsTheNumberOfHosts) {
   EXPECT_EQ(error_of("a[1-65536]\nb"),
-            "hosts:2:1: more than 65536 hosts. Try: man 5 dtlaunch-hostfile");
+            "hosts:2:1: more than 65536 hosts. Try: dtlaunch help hostfile");
   EXPECT_EQ(error_of("a:65535\na:1"),
-            "hosts:2:1: 'a' has more than 65535 slots. Try: man 5 dtlaunch-hostfile");
+            "hosts:2:1: 'a' has more than 65535 slots. Try: dtlaunch help hostfile");
 }
 
 std::string option_error(std::string_view value) {
@@ -308,8 +309,7 @@ TEST(HostOption, SaysTheColumn) {
   EXPECT_EQ(option_error("a,,b"),
             "-hosts a,,b: column 3: a host name is missing. Try: -hosts node01,node02:2");
   EXPECT_EQ(option_error("a,b:0"),
-            "-hosts a,b:0: column 5: '0' is not a number of slots. "
-            "Try: a number from 1 to 65535, such as host:2");
+            "-hosts a,b:0: column 5: '0' is too small (1 to 65535 slots). Try: host:2");
   EXPECT_EQ(option_error("a, b"),
             "-hosts 'a, b': column 3: byte 0x20 cannot stand in a host name. "
             "Try: letters, digits, '.', '_' and '-'");

@@ -53,14 +53,13 @@ TEST(Hostlist, NamesTheColumnOfWhatIsWrong) {
   EXPECT_EQ(error_of("n[04-01]"), "column 3: the range '04-01' runs backwards. Try: 01-04");
   EXPECT_EQ(error_of("[n4-n1]"), "column 2: the range 'n4-n1' runs backwards. Try: n1-n4");
   EXPECT_EQ(error_of("n[01-04"), "column 2: '[01-04' has no ']'. Try: n[01-04], without blanks");
-  EXPECT_EQ(error_of("n01]"), "column 4: ']' without '[' before it. Try: man 5 dtlaunch-hostfile");
-  EXPECT_EQ(error_of("n[1-[2]]"), "column 5: '[' inside '[...]'. Try: man 5 dtlaunch-hostfile");
-  EXPECT_EQ(
-      error_of("n[1,,2]"),
-      "column 5: nothing stands between the commas of '[1,,2]'. Try: man 5 dtlaunch-hostfile");
+  EXPECT_EQ(error_of("n01]"), "column 4: ']' without '[' before it. Try: dtlaunch help hostfile");
+  EXPECT_EQ(error_of("n[1-[2]]"), "column 5: '[' inside '[...]'. Try: dtlaunch help hostfile");
+  EXPECT_EQ(error_of("n[1,,2]"),
+            "column 5: nothing stands between the commas of '[1,,2]'. Try: dtlaunch help hostfile");
   EXPECT_EQ(error_of("n[]"),
-            "column 3: nothing stands between the commas of '[]'. Try: man 5 dtlaunch-hostfile");
-  EXPECT_EQ(error_of(""), "column 1: a host name is missing. Try: man 5 dtlaunch-hostfile");
+            "column 3: nothing stands between the commas of '[]'. Try: dtlaunch help hostfile");
+  EXPECT_EQ(error_of(""), "column 1: a host name is missing. Try: dtlaunch help hostfile");
 }
 
 TEST(Hostlist, DoesNotGuessWhatAHalfRangeMeans) {
@@ -72,24 +71,23 @@ TEST(Hostlist, DoesNotGuessWhatAHalfRangeMeans) {
 
 TEST(Hostlist, BoundsTheNumberOfHostsBeforeMakingThem) {
   EXPECT_EQ(expand("n[1-65536]").size(), 65536u);
-  EXPECT_EQ(
-      error_of("n[1-65537]"),
-      "column 3: the range '1-65537' has more than 65536 hosts. Try: man 5 dtlaunch-hostfile");
+  EXPECT_EQ(error_of("n[1-65537]"),
+            "column 3: the range '1-65537' has more than 65536 hosts. Try: dtlaunch help hostfile");
   EXPECT_EQ(error_of("n[0-9999999999999]"),
-            "column 3: the range '0-9999999999999' has more than 65536 hosts. Try: man 5 "
-            "dtlaunch-hostfile");
+            "column 3: the range '0-9999999999999' has more than 65536 hosts. Try: "
+            "dtlaunch help hostfile");
   EXPECT_EQ(error_of("[1-300][1-300]"),
-            "column 1: '[1-300][1-300]' has more than 65536 hosts. Try: man 5 dtlaunch-hostfile");
+            "column 1: '[1-300][1-300]' has more than 65536 hosts. Try: dtlaunch help hostfile");
   EXPECT_EQ(error_of("n[1-99999999999999999999]"),
-            "column 3: the numbers of '1-99999999999999999999' are too large. Try: man 5 "
-            "dtlaunch-hostfile");
+            "column 3: the numbers of '1-99999999999999999999' are too large. Try: "
+            "dtlaunch help hostfile");
 }
 
 TEST(Hostlist, BoundsTheLengthOfAName) {
   EXPECT_EQ(expand(std::string(253, 'a')).size(), 1u);
   EXPECT_EQ(error_of(std::string(254, 'a')),
             "column 1: the name '" + std::string(32, 'a') +
-                "...' is longer than 253 characters. Try: man 5 dtlaunch-hostfile");
+                "...' is longer than 253 characters. Try: dtlaunch help hostfile");
 }
 
 }  // namespace

@@ -11,7 +11,9 @@
 namespace dtl::pin_request_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 PinRequest by_variable(const std::string& name, const std::string& value) {
@@ -85,10 +87,11 @@ TEST(PinRequest, RefusesWhatItCannotRead) {
   EXPECT_THAT(domain("[f0"), HasSubstr("has no ']'"));
   EXPECT_THAT(domain("[0]"), HasSubstr("is a mask without any CPU"));
   EXPECT_THAT(domain("[]"), HasSubstr("not a hexadecimal mask"));
-  EXPECT_THAT(domain("sockets"),
-              HasSubstr("'sockets' is not understood. Try: -genv I_MPI_PIN_DOMAIN=core, socket"));
-  EXPECT_THAT(domain("0"), HasSubstr("not a whole number (1 to"));
-  EXPECT_THAT(domain("auto:wide"), HasSubstr("'wide' is not a layout"));
+  EXPECT_THAT(domain("sockets"), AllOf(HasSubstr("'sockets' is not understood (core, socket, numa"),
+                                       EndsWith("Try: -genv I_MPI_PIN_DOMAIN=socket")));
+  EXPECT_THAT(domain("0"), HasSubstr("too small (1 to"));
+  EXPECT_THAT(domain("auto:wide"), HasSubstr("'wide' is not a layout ("));
+  EXPECT_THAT(domain("auto:scater"), EndsWith("Try: -genv I_MPI_PIN_DOMAIN=auto:scatter"));
   EXPECT_THAT(refusal({}, {{"I_MPI_PIN_ORDER", "random"}}), HasSubstr("bunch, compact, scatter"));
   EXPECT_THAT(refusal({}, {{"I_MPI_PIN_CELL", "chip"}}), HasSubstr("unit or core"));
   EXPECT_THAT(refusal({}, {{"I_MPI_PIN", "maybe"}}), HasSubstr("on or off"));
@@ -134,7 +137,10 @@ TEST(PinRequest, ReadsIntelsBindingOption) {
   options.binding = "\"pin=no\"";
   EXPECT_EQ(parse_pin_request(options, {}).kind, PinKind::kNone);
   options.binding = "pins=yes";
-  EXPECT_THAT(refusal(options), HasSubstr("'pins=yes' is not understood. Try: pin=yes|no"));
+  EXPECT_THAT(refusal(options), AllOf(HasSubstr("'pins=yes' is not understood (pin=yes|no"),
+                                      EndsWith("Try: -binding domain=core")));
+  options.binding = "order=random";
+  EXPECT_THAT(refusal(options), EndsWith("Try: -binding order=scatter"));
 }
 
 TEST(PinRequest, AHostsOwnWordsWin) {
@@ -154,7 +160,9 @@ TEST(PinRequest, AHostsOwnWordsWin) {
     ADD_FAILURE() << "it was understood";
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), Exit::kBadInput);
-    EXPECT_THAT(error.what(), HasSubstr("hosts:3:1: binding=sockets: 'sockets' is not an object"));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("hosts:3:1: binding=sockets: 'sockets' is not an object ("),
+                      EndsWith("Try: binding=socket")));
   }
 }
 
@@ -264,7 +272,12 @@ TEST(PinDomains, BindingRefusesDevicesAndNonsense) {
   EXPECT_THAT(refusal(options), HasSubstr("'gpu' asks for something that dtlaunch does not look"));
   options.bind_to = "chip";
   EXPECT_THAT(refusal(options),
-              HasSubstr("--bind-to chip: 'chip' is not an object. Try: --bind-to none, rr"));
+              AllOf(HasSubstr("--bind-to chip: 'chip' is not an object (none, rr"),
+                    EndsWith("Try: --bind-to core")));
+  options.bind_to = "cores:2";
+  EXPECT_THAT(refusal(options), EndsWith("Try: --bind-to core:2"));
+  options.bind_to = "sokcet";
+  EXPECT_THAT(refusal(options), EndsWith("Try: --bind-to socket"));
   options.bind_to = "user:0+x";
   EXPECT_THAT(refusal(options), HasSubstr("user:0+x"));
   options.bind_to.clear();
@@ -272,7 +285,8 @@ TEST(PinDomains, BindingRefusesDevicesAndNonsense) {
   EXPECT_THAT(refusal(options), HasSubstr("--map-by ppr:2"));
   options.map_by.clear();
   options.memory_bind = "nexttouch";
-  EXPECT_THAT(refusal(options), HasSubstr("is a policy that Linux does not have"));
+  EXPECT_THAT(refusal(options), AllOf(HasSubstr("is a policy that Linux does not have"),
+                                      EndsWith("Try: --membind bind")));
 }
 
 TEST(PinBinding, SaysWhichHostsRanksGoTo) {

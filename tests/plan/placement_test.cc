@@ -258,13 +258,13 @@ TEST(Placement, RefusesMoreRanksThanAHostCanEnd) {
 TEST(Placement, RefusesNumbersThatAreNoneOrTooLarge) {
   Request request = request_for({2});
   request.placement.ranks = 0;
-  EXPECT_EQ(error_of(request, {8}), "-np 0: not a number of ranks (1 or more). Try: -np 1");
+  EXPECT_EQ(error_of(request, {8}), "-np 0: too small (1 or more). Try: -np 1");
   request.placement.ranks = 70000;
   request.placement.oversubscribe = true;
   EXPECT_EQ(error_of(request, {8}), "-np 70000: 70000 ranks are more than 65535. Try: -np 65535");
   request.placement.ranks.reset();
   request.placement.ranks_per_node = 0;
-  EXPECT_EQ(error_of(request, {8}), "-ppn 0: not a number of ranks (1 or more). Try: -ppn 1");
+  EXPECT_EQ(error_of(request, {8}), "-ppn 0: too small (1 or more). Try: -ppn 1");
 }
 
 }  // namespace
