@@ -111,6 +111,7 @@ std::string bounds_text() {
          bound("host-descriptors", kHostDescriptors,
                "file descriptors that dtlaunch needs for each host") +
          bound("own-descriptors", kOwnDescriptors, "file descriptors that dtlaunch needs besides") +
+         bound("logins", kMostLogins, "logins over ssh at a time; further hosts wait for theirs") +
          bound("frame", kMaxFrameBytes, "bytes of a message between dtlaunch and an agent") +
          bound("output", kMaxOutputBytes, "bytes of output in such a message") +
          bound("shell-noise", kMaxShellNoiseBytes,

@@ -223,6 +223,15 @@ void check_folder_of(const std::string& pattern) {
                      system_error(pattern));
 }
 
+void check_trainer(const JobInputs& inputs, const Request& request, const Surroundings& around) {
+  TrainerCheck check;
+  check.folder = around.program_directory;
+  check.dry_run = inputs.line.dry_run;
+  // A program of the command line comes without the settings in the file.
+  if (inputs.file && inputs.line.programs[0].command.empty()) check.trainer = inputs.file->trainer;
+  check_trainer_lines(request, check);
+}
+
 int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   const CommandLine& line = inputs.line;
   const Surroundings around = asking_surroundings();
