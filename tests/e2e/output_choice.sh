@@ -59,9 +59,14 @@ expect_count 0 out "$work/out"
 expect_err '^err 1$'
 launch "${two[@]}" -outfile-pattern "$work/file.%r" true
 expect_equal "the file of a rank that says nothing" "$(wc -c <"$work/file.1")" 0
-launch "${two[@]}" -outfile-pattern "$work/no/such/folder/%r" echo
+# A folder that all ranks share is checked before any starts; one of each rank's own, when it does.
+launch "${two[@]}" -outfile-pattern "$work/no/such/folder/%r" touch "$work/started"
+expect_status 73
+expect_err "Try: mkdir -p $work/no/such/folder"
+[ ! -e "$work/started" ] || fail "ranks ran although their output has no folder"
+launch "${two[@]}" -outfile-pattern "$work/none%r/file" echo
 expect_status 0
-expect_count 2 "/no/such/folder/[01]: cannot write: No such file or directory; the job goes on" "$work/err"
+expect_count 2 "/none[01]/file: cannot write: No such file or directory; the job goes on" "$work/err"
 
 # A full disk here.
 run bash -c "'$bin/dtlaunch' -np 2 --oversubscribe sh -c '$meet
