@@ -2,7 +2,11 @@
 // under its mutex.
 #include "launcher/ssh/blocking_calls.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <condition_variable>
+#include <cstdio>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -26,6 +30,13 @@ struct Task {
   std::exception_ptr failure;
   bool finished = false;
 };
+
+// A worker that is still busy uses libraries whose tables exit() frees, OpenSSL's among them: it
+// crashed the program after its last word. exit() then ends the process at once.
+void leave_at_exit(int status, void* /*nothing*/) {
+  std::fflush(nullptr);
+  ::_exit(status);
+}
 
 }  // namespace
 
@@ -106,6 +117,7 @@ BlockingCalls::~BlockingCalls() = default;
 
 void BlockingCalls::shutdown() {
   const std::lock_guard lock(queue_->mutex);
+  if (queue_->threads > queue_->idle) ::on_exit(leave_at_exit, nullptr);
   queue_->context_alive = false;
   queue_->waiting.clear();
   queue_->changed.notify_all();
