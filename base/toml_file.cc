@@ -117,8 +117,12 @@ struct TomlFile::Impl {
   Error wrong_type(const std::string& key, const Value& value, const Wanted& wanted) const {
     const std::string text = shown(key, value);
     const std::string is = text == key ? fmt::format("is {}, and not ", type_name(value)) : "not ";
+    // "2" in quotes was meant as 2.
+    const bool quoted = value.is_string() && wanted.name == kWhole.name &&
+                        parse_integer(dtl::text_of(value), 0, INT64_MAX - 1);
     return file_error(line_of(value), text, is + std::string(wanted.name),
-                      fmt::format(fmt::runtime(wanted.example), key));
+                      quoted ? fmt::format("{} = {}", key, dtl::text_of(value))
+                             : fmt::format(fmt::runtime(wanted.example), key));
   }
 
   // The value of a dotted key; nullptr when the file does not have it.
@@ -286,12 +290,11 @@ std::vector<TomlEntry> TomlFile::entries(const std::string& key) {
   if (!value->is_table()) throw impl_->wrong_type(key, *value, kOneTable);
   // By line and column, since toml11's map is sorted by name.
   std::map<std::tuple<std::size_t, std::size_t, std::string>, TomlEntry> in_order;
-  const std::string prefix = key.empty() ? "" : key + ".";
   for (const auto& [name, item] : value->as_table()) {
     const TomlPlace place = place_of(item);
-    in_order[{place.line, place.column, name}] = {
-        name, impl_->scalar_of(prefix + written(name), item),
-        file_place(impl_->path, place.line, place.column), impl_->shown(written(name), item)};
+    in_order[{place.line, place.column, name}] = {name, impl_->scalar_of(written(name), item),
+                                                  file_place(impl_->path, place.line, place.column),
+                                                  impl_->shown(written(name), item)};
   }
   std::vector<TomlEntry> entries;
   for (auto& [place, entry] : in_order) entries.push_back(std::move(entry));

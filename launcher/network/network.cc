@@ -94,8 +94,9 @@ std::string rejection(const Candidate& candidate, const std::vector<ProbedNode>&
 std::string tried(const Candidate& candidate, std::size_t nodes) {
   const std::size_t all = nodes * (nodes - 1);
   if (candidate.pairs == all) return fmt::format("all {} pairs reach each other", all);
-  return fmt::format("all {} tried pairs of {} reach each other (1, 2, 4, ... apart, and node 0)",
-                     candidate.pairs, all);
+  return fmt::format("all {} tried pairs of {} reach each other ({}, and rank 0's host)",
+                     candidate.pairs, all,
+                     nodes <= kPowersNodes ? "1, 2, 4, ... apart" : "neighbours");
 }
 
 std::vector<std::string> reasons_for(const Candidate& chosen, const std::vector<Candidate>& all,
@@ -123,7 +124,8 @@ std::vector<std::size_t> probe_targets(std::size_t from, std::size_t nodes) {
     for (std::size_t to = 0; to < nodes; ++to) targets.insert(to);
   } else {
     targets.insert(0);
-    for (std::size_t distance = 1; 2 * distance <= nodes; distance *= 2) {
+    const std::size_t longest = nodes <= kPowersNodes ? nodes / 2 : 1;
+    for (std::size_t distance = 1; distance <= longest; distance *= 2) {
       targets.insert((from + distance) % nodes);
       targets.insert((from + nodes - distance) % nodes);
     }

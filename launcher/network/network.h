@@ -29,11 +29,12 @@ struct ProbedNode {
   InterfaceFilter own = {};       // iface= of the host: replaces --iface
 };
 
-// The nodes that node `from` tries. In a small job all others. In a job of more than kAllPairsNodes
-// node 0 and those at a distance of 1, 2, 4, ... in the ring, both ways: 23 connections each in a
-// job of 1,000 nodes, whose pairs are a million. The kernel's table of neighbours has 1,024
-// entries, and all pairs of 32 nodes in one kernel would fill it.
-constexpr std::size_t kAllPairsNodes = 16;
+// The nodes that node `from` tries: in a small job all others; with more than kAllPairsNodes, node
+// 0 and those at a distance of 1, 2, 4, ... in the ring, both ways; with more than kPowersNodes,
+// node 0 and both neighbours. The kernel's table of neighbours has 1,024 entries for all nodes that
+// share the kernel, and each pair takes two: all pairs of 32 nodes would fill it, powers of two
+// of 70.
+constexpr std::size_t kAllPairsNodes = 16, kPowersNodes = 48;
 std::vector<std::size_t> probe_targets(std::size_t from, std::size_t nodes);
 
 // What each node must try. Round 1 leaves out bridges inside a node, and stops waiting for silent

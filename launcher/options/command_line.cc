@@ -49,6 +49,10 @@ std::vector<Block> read_blocks(std::vector<std::string> arguments) {
   return blocks;
 }
 
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 // -genv NAME VALUE took the last words, and a program does not follow: VALUE was meant as one.
 std::optional<Error> program_taken_by_variable(const OptionWords& words) {
   if (!words.rest.empty() || words.options.empty() || words.has("-m")) return std::nullopt;
@@ -62,7 +66,10 @@ std::optional<Error> program_taken_by_variable(const OptionWords& words) {
   for (const GivenOption& given : words.options) {
     if (&given != &last) command += " " + typed_form(given);
   }
-  command += fmt::format(" {} {}=VALUE {}", last.spelled, name, secret ? "PROGRAM" : value);
+  const bool names_program = std::any_of(value.begin(), value.end(), is_letter);
+  command += secret || names_program
+                 ? fmt::format(" {} {}=VALUE {}", last.spelled, name, secret ? "PROGRAM" : value)
+                 : fmt::format(" {} {} {} PROGRAM", last.spelled, name, value);
   return option_error(typed_form(last),
                       fmt::format("{} is the value of {}, and a program does not follow",
                                   secret ? "the last word" : value, name),

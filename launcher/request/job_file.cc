@@ -115,6 +115,12 @@ std::vector<Host> host_list(TomlFile& file) {
   }
 }
 
+// "true" of "'--do_train' = true".
+std::string value_of_line(const std::string& line) {
+  const std::size_t equals = line.rfind(" = ");
+  return equals == line.npos ? "true" : line.substr(equals + 3);
+}
+
 // [trainer] as the command line of dttrain: key = value -> --key value, true -> --key alone.
 // dttrain alone knows its settings and says which of them are wrong.
 std::vector<std::string> trainer_flags(const std::vector<TomlEntry>& entries) {
@@ -125,8 +131,11 @@ std::vector<std::string> trainer_flags(const std::vector<TomlEntry>& entries) {
                           "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                           "0123456789_-") == std::string::npos;
     if (!good || key.empty() || key[0] == '-') {
-      throw file_error(place, "", fmt::format("'{}' is not the name of a setting", printable(key)),
-                       "max_steps = 100");
+      const std::string bare = key.substr(std::min(key.find_first_not_of('-'), key.size()));
+      const bool dashes = good && !bare.empty();
+      throw file_error(
+          place, "", fmt::format("'{}' is not the name of a setting", printable(key)),
+          dashes ? fmt::format("{} = {}", bare, value_of_line(shown)) : "max_steps = 100");
     }
     const bool text = shown.ends_with('"');
     // dttrain's flags are off unless given.

@@ -75,9 +75,9 @@ awaitable<void> Conversations::serve(int index) {
   // The job may have ended while this agent came up.
   if (state(index).phase == NodePhase::kGone) link.connection->close();
   do {
-    node(index).talking = true;
+    ++talking_;
     const job::AgentLost lost = co_await converse(index);
-    node(index).talking = false;
+    --talking_;
     hooks_.event(lost);
     // After the event, because it makes the state machine start a search or not.
     const bool may_come_back = state(index).link.searching();

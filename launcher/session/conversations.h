@@ -30,9 +30,10 @@ class Conversations {
                 const SessionOptions& options, const Job& job, SessionNodes& nodes,
                 ConversationHooks hooks);
 
-  awaitable<void> serve(int node);            // from its start to its end
-  awaitable<void> rejoin(job::Rejoin order);  // one try to find an agent that is lost
-  job::AgentSeen look_at(int node) const;     // whether its process runs; on this machine only
+  awaitable<void> serve(int node);                  // from its start to its end
+  std::size_t talking() const { return talking_; }  // agents whose messages are read
+  awaitable<void> rejoin(job::Rejoin order);        // one try to find an agent that is lost
+  job::AgentSeen look_at(int node) const;  // whether its process runs; on this machine only
 
  private:
   // Throw Error; serve() and rejoin() turn that into events.
@@ -52,6 +53,7 @@ class Conversations {
   SessionNodes& nodes_;
   const ConversationHooks hooks_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::size_t talking_ = 0;
 };
 
 }  // namespace dtl

@@ -212,8 +212,7 @@ void SessionShell::feed(job::Event event) {
   // ends.
   if (job_.state != JobState::kDone) return;
   const bool late = now() >= phases_.back().began + kDrainDeadline;
-  const auto leaving = [](const SessionNode& each) { return each.talking; };
-  if (late || std::none_of(nodes_.begin(), nodes_.end(), leaving)) context_.stop();
+  if (late || conversations_.talking() == 0) context_.stop();
 }
 
 void SessionShell::state_changed(JobState before) {

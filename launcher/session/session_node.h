@@ -25,7 +25,6 @@ struct SessionNode {
   // Absent until the agent has greeted; start_error: why it has not.
   std::optional<NodeFacts> facts;
   std::optional<Error> start_error;
-  bool talking = false;                 // its task is reading messages
   std::shared_ptr<AgentStream> stream;  // the connection's, which shares it
   std::string link, token;              // for Reconnect; empty: none was sent
   NoticeBudget notices;

@@ -89,7 +89,7 @@ TEST(TomlFile, RefusesAnotherTypeWithItsLine) {
             "job.toml:1: t = 1: not a table. Try: [t]");
   EXPECT_EQ(
       error_of("[t]\na = [1]", [](TomlFile& file) { file.table("t"); }),
-      "job.toml:2: t.a: is a list, and not a string, a number, true or false. Try: t.a = \"TEXT\"");
+      "job.toml:2: a: is a list, and not a string, a number, true or false. Try: a = \"TEXT\"");
 }
 
 TEST(TomlFile, RefusesNumbersThatDoNotFit) {

@@ -70,11 +70,13 @@ def init_keeps_what_is_there():
              "--num_attention_heads", "2", "--intermediate_size", "32", "--max_seq_length", "32"]
     refused = run(*again, "--output_dir", "ended")
     check(refused.returncode == 73 and
-          "ended: cannot write the output: the folder holds files already. Try: --overwrite_output_dir"
+          "ended: cannot write the output: the folder holds files already; --overwrite_output_dir would overwrite them. Try: --output_dir"
           in refused.stderr, "init refuses the folder of a trained model", refused)
     check(contents("ended") == before, "and leaves it alone")
     shutil.copytree("ended", "replaced")
-    succeeds("unless it is told to", run(*again, "--output_dir", "replaced", *advice(refused)))
+    succeeds("unless it is told to", run(*again, "--output_dir", "replaced", "--overwrite_output_dir"))
+    succeeds("or given the folder that it suggests", run(*again, *advice(refused)))
+    check(os.path.exists("ended-2/model.safetensors"), "which is a new one")
     check(contents("replaced")["model.safetensors"] == contents("start")["model.safetensors"],
           "and then writes a new model")
     os.mkdir("empty")

@@ -149,7 +149,7 @@ def check(program, name, flag, default):
         elif expected == "refused" and harmless:
             expect((line or at_usual) and status != 64, f"{form}: no line for the harmless value: {status} {said}")
         elif expected == "refused":
-            as_typed = (f"--{name}", "--" + name.replace("_", "-"), f": {name}")
+            as_typed = (f"--{name}", "--" + name.replace("_", "-"), f": {name}", f'"{name}"')
             expect(refused and any(word in said for word in as_typed), f"{form}: not refused: {status} {said}")
         else:
             expect(status != 64, f"{form}: refused: {said}")

@@ -25,6 +25,19 @@ bool holds_files(const std::string& folder) {
   return false;
 }
 
+// "model-2" for "model". The folder may hold the model that is read, so the hint must harm nobody.
+std::string unused_name_like(const std::string& folder) {
+  fs::path path = fs::path(folder).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  const bool has_name = path.has_filename() && path.filename() != "." && path.filename() != "..";
+  const std::string stem = has_name ? path.string() : (path / "out").lexically_normal().string();
+  for (int number = has_name ? 2 : 1;; ++number) {
+    const std::string name = number == 1 ? stem : fmt::format("{}-{}", stem, number);
+    std::error_code unreadable;
+    if (!fs::exists(name, unreadable)) return name;
+  }
+}
+
 }  // namespace
 
 void refuse_file_as_folder(const std::string& folder) {
@@ -42,8 +55,9 @@ void make_output_folder(const std::string& folder, bool overwrite) {
   fs::create_directories(folder, error);
   if (error) throw Error(Exit::kCannotWrite, attempted, error.message());
   if (!overwrite && holds_files(folder)) {
-    throw Error(Exit::kCannotWrite, attempted, "the folder holds files already",
-                "--overwrite_output_dir");
+    throw Error(Exit::kCannotWrite, attempted,
+                "the folder holds files already; --overwrite_output_dir would overwrite them",
+                "--output_dir " + one_shell_word(unused_name_like(folder)));
   }
   if (::access(folder.c_str(), W_OK) != 0) throw system_error(attempted, Exit::kCannotWrite);
 }

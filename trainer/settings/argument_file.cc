@@ -51,7 +51,8 @@ std::string value_of(const std::string& path, const std::string& key, const Orde
 std::string shown_json(const std::string& key, const OrderedJson& value) {
   constexpr std::size_t kMostShown = 60;
   const std::string quoted = OrderedJson(key).dump(), text = value.dump();
-  const bool whole = text.size() <= kMostShown && !looks_secret(key);
+  // True and false are no secrets: --average_tokens_across_devices.
+  const bool whole = text.size() <= kMostShown && (value.is_boolean() || !looks_secret(key));
   return whole ? fmt::format("{}: {}", quoted, text) : quoted;
 }
 
@@ -79,7 +80,8 @@ std::vector<FileArgument> read_toml(const std::string& path, const std::string& 
     // Nothing but comments, perhaps.
     if (file.empty()) refuse(file_place(path, 1), "the file is empty");
     for (TomlEntry& entry : file.entries("")) {
-      const std::string shown = looks_secret(entry.name) ? entry.name : entry.shown;
+      const bool truth = entry.shown.ends_with(" = true") || entry.shown.ends_with(" = false");
+      const std::string shown = !truth && looks_secret(entry.name) ? entry.name : entry.shown;
       arguments.push_back(
           {option_name(entry.name), std::move(entry.text), {entry.name, entry.place, shown}});
     }
