@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/limits.h"
 
 namespace dtl::network_test {
 namespace {

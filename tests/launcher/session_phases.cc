@@ -184,7 +184,7 @@ class Launcher {
     options.hooks.output = [this](const Output& output) { count(output); };
     last_ = cpu_seconds();
     const SessionResult result = run_session(request, options);
-    ended("finish", 0);
+    ended("leave", 0);
     rusage usage{};
     ::getrusage(RUSAGE_SELF, &usage);
     std::printf("{\"nodes\": %zu, \"ranks\": %zu, \"rss_kib\": %ld", size_.nodes,
@@ -199,6 +199,7 @@ class Launcher {
     if (state == JobState::kPreflight) ended("hello", 0);
     if (state == JobState::kPlanning) ended("preflight", 0);
     if (state == JobState::kRunning) ended("plan", 0);
+    if (state == JobState::kDone) ended("finish", 0);
   }
 
   void count(const Output& output) {
