@@ -27,7 +27,7 @@ Reader options_reader(const Folder& folder, const std::string& file,
           [&folder, file](const std::string& bytes) {
             for (const FileArgument& argument : read_argument_file(folder.write(file, bytes))) {
               require(!argument.value.empty(), "an option without a value");
-              require(!argument.where.empty(), "an option from nowhere");
+              require(!argument.at.place.empty(), "an option from nowhere");
             }
           },
           names(folder.file(file))};
