@@ -27,7 +27,7 @@ expect_err 'far1\.invalid'
 # Other start methods.
 launch -launcher slurm -np 1 true
 expect_status 64
-expect_err '^dtlaunch: -launcher slurm: .* Try: -launcher srun, the default in jobs of Slurm'
+expect_err '^dtlaunch: -launcher slurm: .* srun is the default in jobs of Slurm. Try: -launcher srun$'
 launch -launcher rsh -np 1 true
 expect_status 64
 expect_err 'Try: -launcher ssh'

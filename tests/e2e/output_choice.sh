@@ -68,9 +68,11 @@ launch "${two[@]}" -outfile-pattern "$work/none%r/file" echo
 expect_status 0
 expect_count 2 "/none[01]/file: cannot write: No such file or directory; the job goes on" "$work/err"
 
-# A full disk here.
+# A full disk here. A thread of its own writes, and tells it while the job runs.
 run bash -c "'$bin/dtlaunch' -np 2 --oversubscribe sh -c '$meet
-  echo lost; echo told >&2; meet told 2; exit \$RANK' '$work/full' >/dev/full"
+  echo lost; echo told >&2; meet told 2
+  until grep -q \"job goes on\" \"$work/err\"; do sleep 0.01; done
+  exit \$RANK' '$work/full' >/dev/full"
 expect_status 1
 expect_count 2 '^told$' "$work/err"
 expect_count 1 'cannot write standard output: No space left on device; the job goes on' "$work/err"
