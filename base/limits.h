@@ -16,11 +16,11 @@ constexpr auto kExamineDeadline = 8s;  // an agent's answer to doctor; one comma
 constexpr auto kSshDeadline = 8s;      // from TCP connect to the agent's marker; all bad hosts
                                        // must be reported within 10 s
 constexpr std::size_t kMostLogins =
-    128;                                 // at once: where all hosts share two cores, their keys
-                                         // take 3 s; a further host's deadlines begin with its turn
+    128;                                 // at once: where all of them share two cores, their keys
+                                         // take 3 s; deadlines of further hosts begin at their turn
 constexpr auto kHostsPatience = 300s;    // pods that come late: their images are fetched, names
                                          // resolve, sshds listen; --start-timeout
-constexpr auto kFirstHostPause = 100ms;  // between tries of such; doubled each time
+constexpr auto kFirstHostPause = 100ms;  // between tries to reach such a pod; doubled each time
 constexpr auto kLongestHostPause = 1s;   // a job begins this long after its last pod at most
 constexpr auto kLateHostLine = 10s;      // between two lines that say who is late
 constexpr auto kPushStall = 15s;         // --push: no byte moved for this long; disks may be slow
@@ -28,9 +28,9 @@ constexpr auto kPushDeadline = 600s;     // all of it: 45 MB at 75 kB/s
 constexpr auto kHelloDeadline = 5s;      // the agent's first frame after the launcher's Welcome
 constexpr auto kHeartbeat = 1s;          // in both directions
 constexpr auto kSuspect = 3s;            // "slow" notice
-constexpr auto kDead = 9s;            // node declared lost; < kLease, so the user hears first, and
-                                      // > 8 s: TCP doubles its timeout, so data held back by a 4 s
-                                      // outage arrives within twice that
+constexpr auto kDead = 9s;            // of silence, after which a node is lost; < kLease: the user
+                                      // hears before its ranks end; > 8 s, because TCP doubles its
+                                      // timeout: after an outage of 4 s, data may be 8 s late
 constexpr auto kLease = 10s;          // an agent without a live launcher ends its ranks
 constexpr auto kPauseLease = 24h;     // the same after ^Z, which stops the launcher too
 constexpr auto kGuardLease = 12s;     // a guard whose agent sends no ticks does the same
@@ -62,8 +62,8 @@ constexpr auto kLongestBackOff = 30s;
 constexpr auto kTakeBack = 10s;  // a lost host is not taken back before; doubled each time
 constexpr auto kLongestTakeBack = 900s;
 constexpr auto kDeparture =
-    120s;  // a host that has to go may answer for this long, or for as long as it was told,
-constexpr auto kDepartureMargin = 60s;  // ... and this
+    120s;  // from the notice that a host will go until it has gone, if the notice says no time
+constexpr auto kDepartureMargin = 60s;  // after that, before the host may join again
 constexpr auto kSettled = 20s;          // an epoch before hosts may join; doubled each time
 constexpr auto kLongestSettled = 600s;
 constexpr auto kLookForHosts = 10s;      // between two checks for hosts that may join or must leave
@@ -74,7 +74,7 @@ constexpr auto kMetadataPatience =
 constexpr auto kMetadataPeriod = 2s;     // between two requests to it: some clouds give 30 s notice
 constexpr auto kMetadataAbsent = 30s;    // the same while none answers
 constexpr auto kEarlyEnd = 10s;          // ranks that run this long after the last end are named
-constexpr auto kEndMoment = 20ms;        // a process that ends closes its sockets this much earlier
+constexpr auto kEndMoment = 20ms;        // sockets close this long before a process's end is known
 constexpr auto kBlameWindow = 2s;        // for the first cause to arrive after its consequence
 constexpr auto kSilentWindow = 250ms;    // the same after a rank that failed without a message
 constexpr auto kFoldDelay = 50ms;        // a line waits this long for equal lines of other ranks

@@ -12,7 +12,7 @@
 namespace dtl {
 namespace {
 
-// Then the user is told, once: one lost answer is not worth a message.
+// Rounds without an answer before the user is told. One lost answer is not worth a message.
 constexpr int kRoundsInVain = 3;
 
 std::vector<CloudTalk> talks_with(Cloud cloud) {
@@ -61,7 +61,8 @@ awaitable<void> watch_notices(asio::io_context& context, Cloud cloud,
         co_return;
       }
       answered = talks[i].answers();
-      // A node has one cloud. Moved out first: assign() from its own element would destroy it.
+      // A node has one cloud, so the others are dropped. The talk is moved out first, because
+      // assign() destroys the elements.
       if (answered && talks.size() > 1) {
         const CloudTalk found = std::move(talks[i]);
         talks.assign(1, found);

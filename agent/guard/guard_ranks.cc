@@ -89,8 +89,8 @@ void read_error_pipe(Slot& slot) {
   }
 }
 
-// Whether a process belongs to an ended rank: the rank's session or RANK shows it, for the process
-// or one above it. A process below another rank's first process belongs to that rank.
+// Whether a process belongs to an ended rank. It does if it or an ancestor is in the rank's session
+// or has its RANK. But a descendant of another rank's first process belongs to that rank.
 bool belongs(std::span<const Process> processes, const Process& process, const Slot& slot) {
   const pid_t guard = ::getpid();
   bool ours = false;

@@ -29,8 +29,9 @@ class MeetingWatch {
   void started(pid_t rank);
   void look();  // once a second
   // Call it when the rank has exited with status 0. Returns a line for the user if the rank loaded
-  // PyTorch and no sign of a connection was seen: none at MASTER_PORT, no listening socket of the
-  // rank, no libdtring or MPI, and no other connection that ended on this node meanwhile.
+  // PyTorch and nothing suggests that it met another rank. These do: a connection at MASTER_PORT, a
+  // listening socket of the rank, libdtring, MPI, or another connection that ended on this node
+  // while the rank ran.
   std::optional<std::string> ended();
 
  private:
@@ -44,7 +45,7 @@ class MeetingWatch {
   std::uint16_t port_ = 0;
   pid_t rank_ = 0;  // 0: not running
   std::chrono::seconds since_start_{0};
-  // has_met_: a sign was seen, or nothing can be known. The watch then stops looking.
+  // has_met_: the rank may have met another one, or sockets cannot be read. This ends the watch.
   bool has_torch_ = false, has_met_ = false;
   std::set<std::pair<std::uint16_t, std::uint16_t>> over_before_;  // ports of connections
 };

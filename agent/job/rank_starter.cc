@@ -110,7 +110,7 @@ SpawnFailed RankStarter::explained(SpawnFailed failed) const {
                         failed.error_number == static_cast<std::uint32_t>(ENOEXEC));
   if (at == programs_.end() || !refused) return failed;
   for (const std::string& program : at->second) {
-    // The kernel has refused the first executable one.
+    // The first executable candidate is the one that the kernel refused; find out why.
     if (::access(program.c_str(), X_OK) != 0) continue;
     const ProgramFault fault = find_program_fault(program);
     // The launcher has a specific hint for each of these stages.

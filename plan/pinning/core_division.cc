@@ -39,8 +39,8 @@ std::vector<CoreList> by_numa(const NodeTopology& topology, const CoreList& usab
   return groups;
 }
 
-// Domains of `size` or size+1 cores that use up every NUMA node without straddling. A NUMA node of
-// c cores holds n domains if n*size <= c <= n*(size+1), so n may be any number between
+// Domains of `size` or size+1 cores that together use every core. None spans two NUMA nodes. A node
+// of c cores holds n domains if n*size <= c <= n*(size+1), so n may be any number between
 // ceil(c/(size+1)) and floor(c/size); the counts must add up to the number of ranks. Empty if they
 // cannot. size: 1 or more, since divide() is not called with more ranks than cores.
 std::vector<CoreList> divide_within_numa(const std::vector<CoreList>& groups, std::size_t ranks,
@@ -117,7 +117,7 @@ std::vector<CoreList> divide(const NodeTopology& topology, const CoreList& usabl
   const std::vector<CoreList> groups = by_numa(topology, usable);
   domains = divide_within_numa(groups, ranks, size);
   if (domains.empty()) domains = divide_with_straddling(groups, ranks, size, larger);
-  // Rank 0 gets the first of the larger ones, whichever function made them.
+  // Larger domains first, in the order of their cores. So rank 0 gets a larger one.
   std::stable_sort(domains.begin(), domains.end(), [](const CoreList& a, const CoreList& b) {
     return a.size() != b.size() ? a.size() > b.size() : a.front() < b.front();
   });

@@ -1,7 +1,7 @@
 #pragma once
-// The hostfile: dtlaunch-hostfile(5) is its grammar. It accepts the common syntax of Hydra's, Intel
-// MPI's, Open MPI's and DeepSpeed's files, so existing files work unchanged. Pure: text in, hosts
-// out, in file order. The code that reads the file checks who may write to it.
+// Parses a hostfile. dtlaunch-hostfile(5) describes the grammar, which includes the common syntax
+// of Hydra, Intel MPI, Open MPI and DeepSpeed, so existing files work unchanged. Pure: text in,
+// hosts out, in file order. The code that reads the file checks who may write to it.
 
 #include <string_view>
 #include <vector>

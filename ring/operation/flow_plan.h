@@ -16,10 +16,11 @@ class FlowPlan {
   // world: the number of ranks. With many ranks frames are short, so that all windows fit.
   FlowPlan(const Operation& operation, int world, Schedule& schedule);
 
-  // Without bytes: sends only the header, which says that this rank takes part. The data must not
-  // change once the gate is open for it.
+  // Sends the bytes once the gate is open; from then on they must not change. Without bytes, sends
+  // only the header, which shows the peer that this rank takes part.
   void send(int peer, const std::byte* data, std::uint64_t bytes, Wire wire, Gate gate);
-  // The peer writes its results over the last sent data, and they arrive at `answer`.
+  // The peer answers the last send() to it: it writes its results over the sent bytes, and they end
+  // up at `answer`.
   void expect_answer(int peer, std::byte* answer);
   // Returns a gate that opens as this piece arrives.
   Gate receive(int peer, Incoming piece);

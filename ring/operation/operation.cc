@@ -23,7 +23,8 @@ void Operation::prepare(const Request& request, const Choice& choice, int world,
   header_.op = static_cast<std::uint8_t>(request.op);
   header_.wire = static_cast<std::uint8_t>(choice.wire);
   header_.algorithm = choice.algorithm;
-  // In a pair root is the other rank, which differs at both ends; but headers are compared.
+  // Peers compare headers, so both ends need the same value. In a pair, `root` is the other rank
+  // and differs.
   header_.root = request.opcode == Opcode::kPair ? 0 : request.root;
   header_.sequence = sequence;
   header_.count = agreed_count(request, world);

@@ -75,7 +75,8 @@ void Scheduler::plan_reduce() {
   auto shares = divide_evenly(0, bytes(), operation_.element(), group.size());
   std::byte* out = request_.out;
   if (me != root && shares[me][0].bytes > 0) {
-    // Only the root uses the caller's out. Subtracts the offset that GroupPlan adds.
+    // Only the root writes to the caller's out; others use scratch memory for their share.
+    // GroupPlan adds the share's offset to `out`, so it is subtracted here.
     out = scratch_.take(shares[me][0].bytes) - shares[me][0].at;
   }
   groups_.reduce(group, {request_.in, out, Wire::kExact, true}, shares);
@@ -198,8 +199,8 @@ void Scheduler::plan_rooted(bool is_gather) {
   }
 }
 
-// With few ranks only headers: a rank has arrived when its header has. Otherwise a sum of one byte,
-// with fewer messages.
+// With few ranks, each sends a header to every other one and waits for theirs. With more ranks, a
+// sum of one byte takes fewer messages.
 void Scheduler::plan_barrier() {
   const auto world = static_cast<std::size_t>(map_.world), me = static_cast<std::size_t>(map_.rank);
   if (operation_.choice().way == Way::kDoubling) {

@@ -56,8 +56,8 @@ class WordPiece : public Subwords {
       : rules_(std::move(rules)),
         verbatim_(rules_.added, false, rules_.text),
         normalized_(rules_.added, true, rules_.text) {
-    // Not the address: a new tokenizer may get the address of a destroyed one, whose words a thread
-    // may still hold.
+    // The threads' caches tell tokenizers apart by number. An address is not enough: a new
+    // tokenizer may get that of a destroyed one, whose words a thread still caches.
     static std::atomic<std::uint64_t> count{0};
     serial_ = ++count;
     // insert_or_assign: the last of equal tokens wins (wordpiece_files.h).
