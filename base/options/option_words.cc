@@ -138,7 +138,12 @@ void OptionReader::take_known(const Option& option, const std::string& spelled,
     throw option_error(printable(typed), "the value is empty",
                        fmt::format("{} {}", spelled, option.value));
   }
-  const std::string_view first = attached != nullptr ? attached : from < at_ ? words_[from] : "";
+  std::string first;
+  if (attached != nullptr) {
+    first = attached;
+  } else if (from < at_) {
+    first = words_[from];
+  }
   const bool apart = option.takes == Takes::kVariable && first.find('=') == first.npos;
   read_.options.push_back({&option, std::move(value), spelled, {}, printable(typed), apart});
 }
