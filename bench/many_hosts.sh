@@ -2,9 +2,10 @@
 # A cold start of many hosts over real sshd, on one machine: bench/many_hosts.sh HOSTS LINES ROUNDS
 # PROGRAM... Each PROGRAM is a dtlaunch with its dtagent beside it; they take turns. known_hosts gets
 # LINES hashed lines of other hosts. Prints the CPU seconds and the wall time of each run, and the
-# least of each program. Needs root; the hosts share this machine, so wall times say little.
+# least of each program. Needs root; the hosts share this machine, so wall times say little, and one
+# table of neighbours: with more than 100 hosts, raise net.ipv4.neigh.default.gc_thresh3 (sysctl).
 set -euo pipefail
-[ $# -ge 4 ] || { sed -n '2,5s/^# //p' "$0" >&2; exit 64; }
+[ $# -ge 4 ] || { sed -n '2,6s/^# //p' "$0" >&2; exit 64; }
 hosts=$1 lines=$2 rounds=$3
 shift 3
 root=$(cd "$(dirname "$0")/.." && pwd)
