@@ -21,7 +21,7 @@ class LinkDoor {
   // received: bytes after the offer. To refuse a stream, destroy it.
   using Taken = std::function<void(const Resume& offer, std::unique_ptr<ByteStream> stream,
                                    std::string received)>;
-  // link: the launcher's name for this agent. Throws Error if there is no place for the socket, or
+  // link: the launcher's name for this agent. Throws Error if the socket cannot be created, or
   // the name is not 16 hexadecimal digits.
   LinkDoor(asio::io_context& context, TaskGroup& tasks, Taken taken, const std::string& link);
   ~LinkDoor() { close(); }

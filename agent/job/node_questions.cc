@@ -27,7 +27,7 @@ NodeQuestions::NodeQuestions(asio::io_context& context, TaskGroup& tasks, Connec
       listener_(context, job_id_, std::move(addresses)) {}
 
 // Cleans up after launchers and agents that were killed on this node. Runs a separate process with
-// a time limit; usually there is no such record, and nothing is started.
+// a time limit, and only if there is a record of a dead job.
 void NodeQuestions::sweep() {
   if (dead_jobs(records_here()).empty()) return;
   sweeper_ = std::jthread([this] {

@@ -23,8 +23,9 @@ class Reconnection {
   // The next message, across as many streams as needed. nullopt: the conversation is over. Throws
   // Error as Connection::receive does if no other stream can come.
   awaitable<std::optional<Message>> receive();
-  // From here on the launcher may come back. False if there is no place for the socket; then it has
-  // told the launcher, and the job continues without. Throws Error(kVersion) the second time.
+  // From here on the launcher may come back. False if the socket cannot be created; the
+  // launcher is then told, and the job continues without reconnection. Throws Error(kVersion) the
+  // second time.
   bool agree(const Reconnect& agreed);
   void end();  // from here on no launcher can come back
 

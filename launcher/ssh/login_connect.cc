@@ -55,7 +55,8 @@ awaitable<std::shared_ptr<Target>> find_target(asio::io_context& context, Host h
       },
       deadline);
   if (!co_await std::move(reading)) {
-    throw Error(Exit::kConfig, "cannot start agent", "~/.ssh/config cannot be read in time",
+    throw Error(Exit::kConfig, "cannot start agent",
+                "~/.ssh/config and known_hosts cannot be read in time",
                 "ssh -G " + one_shell_word(host.name));
   }
   co_return target;
