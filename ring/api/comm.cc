@@ -37,6 +37,12 @@ Spinning choose_spinning(bool has_own_cpus, bool is_crowded) {
   return {kSpin, kSpin};
 }
 
+// Keys for different uses of one secret, none of which gives another one away.
+Key labelled_key(std::span<const std::uint8_t> secret, std::string_view label) {
+  return hkdf_sha256(secret, {},
+                     {reinterpret_cast<const std::uint8_t*>(label.data()), label.size()});
+}
+
 }  // namespace
 
 Comm::Comm(int rank, int world, const Tuning& tuning)
@@ -51,26 +57,20 @@ void Comm::connect(const dt_options& options) {
   if (world_ == 1) return;
   options_ = read_options(options, tuning_.tunes);
   const std::span secret{options.secret, options.secret_bytes};
-  // The label distinguishes it from the keys that handshake.cc derives from the same secret for
-  // pairs.
-  constexpr std::string_view kInfo = "dtl2 parts";
-  part_secret_ =
-      hkdf_sha256(secret, {}, {reinterpret_cast<const std::uint8_t*>(kInfo.data()), kInfo.size()});
+  part_secret_ = labelled_key(secret, "dtl2 parts");
   meet_others(secret, copy_listener(options));
 }
 
-// Connects to the other ranks. The caller wipes `secret`; the copy made here is always wiped.
+// Connects to the other ranks. The caller wipes `secret`. A communicator of many ranks keeps its
+// own key to the end, since it connects to them later.
 void Comm::meet_others(std::span<const std::uint8_t> secret, Fd listener) {
-  Identity identity{options_.job,
-                    world_,
-                    rank_,
-                    {secret.begin(), secret.end()},
-                    options_.encrypts,
-                    options_.encrypts && tuning_.encrypts_all};
-  const struct Wiper {
-    Identity& identity;
-    ~Wiper() { Key::wipe(identity.secret.data(), identity.secret.size()); }
-  } wiper{identity};
+  const Key key = labelled_key(secret, "dtl4 meeting");
+  auto identity = std::make_unique<Identity>(Identity{options_.job,
+                                                      world_,
+                                                      rank_,
+                                                      {key.bytes().begin(), key.bytes().end()},
+                                                      options_.encrypts,
+                                                      options_.encrypts && tuning_.encrypts_all});
   MeetingPlace place;
   place.master_address = options_.master_address;
   place.master_port = options_.master_port;
@@ -80,6 +80,7 @@ void Comm::meet_others(std::span<const std::uint8_t> secret, Fd listener) {
   place.own_address = options_.own_address;
   place.listener = std::move(listener);
   place.settings = options_.settings;
+  if (tuning_.most_linked > 0) place.settings.most_linked = tuning_.most_linked;
   if (tuning_.node != "none") memory_.share(world_);
   place.memory = memory_.node();
   if (place.memory != nullptr) {
@@ -87,7 +88,7 @@ void Comm::meet_others(std::span<const std::uint8_t> secret, Fd listener) {
     place.node = tuning_.node + node_key();
     place.share = place.memory->address();
   }
-  Links links = meet(identity, std::move(place));
+  Links links = meet(std::move(identity), std::move(place));
   agreement_ = agree_upon(links, options_.encrypts, memory_.note());
   if (!links.warning.empty() && options_.warn != nullptr) {
     options_.warn(fmt::format("ranks of one node are connected by TCP: {}", links.warning).c_str(),

@@ -32,6 +32,8 @@ struct Tuning {
   // A host that does not answer for this long is lost. Twice the launcher's timeout, so that the
   // launcher, which knows more, reports it first.
   std::chrono::milliseconds silence{20000};
+  // The most ranks that link to all others at once (Settings); 0: the default.
+  std::uint32_t most_linked = 0;
   bool encrypts_all = false;  // with encryption, also encrypt connections within this host
 };
 

@@ -54,8 +54,8 @@ Engine::Engine(const Settings& settings, Links links, ShmNode* memory, Operation
       // If no two ranks share a node, polling memory would only cost time.
       memory_(links.map.has_several_per_node() ? memory : nullptr),
       events_(orders_, memory_),
-      progress_(settings, std::move(links), memory_, orders_, events_, queue_),
-      fork_guard_(descriptors()) {
+      progress_(settings, std::move(links), memory_, orders_, events_, queue_) {
+  guard_descriptors();
   thread_ = start_quiet_thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), "dtring");
   keep_on_cpus(thread_.native_handle(), settings.cpus);
@@ -63,6 +63,8 @@ Engine::Engine(const Settings& settings, Links links, ShmNode* memory, Operation
 
 Engine::~Engine() {
   stop();
+  // Before the members close their descriptors.
+  events_.release_guard();
 }
 
 void Engine::stop() {
@@ -77,16 +79,11 @@ void Engine::abort(const std::string& why) {
   recall();
 }
 
-std::vector<int> Engine::descriptors() const {
-  std::vector<int> all = events_.descriptors();
-  all.push_back(wheel_.call_fd());
+void Engine::guard_descriptors() {
+  events_.guard({wheel_.call_fd()});
   const int note_fd = queue_.numbers().note().fd();
-  if (note_fd >= 0) all.push_back(note_fd);
-  if (memory_ != nullptr) {
-    const auto of_memory = memory_->descriptors();
-    all.insert(all.end(), of_memory.begin(), of_memory.end());
-  }
-  return all;
+  if (note_fd >= 0) events_.guard({note_fd});
+  if (memory_ != nullptr) events_.guard(memory_->descriptors());
 }
 
 // Runs in the thread. It has the wheel at the beginning and keeps it at the end: no other thread

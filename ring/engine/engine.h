@@ -12,7 +12,6 @@
 #include "ring/engine/engine_events.h"
 #include "ring/engine/engine_orders.h"
 #include "ring/engine/engine_progress.h"
-#include "ring/engine/fork_guard.h"
 #include "ring/engine/wheel.h"
 #include "ring/meeting/rendezvous.h"
 
@@ -63,12 +62,12 @@ class Engine {
 
  private:
   void run();
+  void guard_descriptors();
   bool take_wheel();
   void leave_wheel(WheelEvent how);
   WheelEvent how_to_leave() const;
   void sleep_until(Clock::time_point deadline);
   void sleep_without_wheel();
-  std::vector<int> descriptors() const;
 
   // In this order: members use those above them, and the thread is last and ends first.
   OperationQueue& queue_;
@@ -77,7 +76,6 @@ class Engine {
   Wheel wheel_;            // the right to use all members below
   EngineEvents events_;
   EngineProgress progress_;  // any thread may read its counters
-  ForkGuard fork_guard_;
   std::thread thread_;
 };
 

@@ -12,11 +12,23 @@ EngineEvents::EngineEvents(EngineOrders& orders, ShmNode* memory)
     : orders_(orders), memory_(memory) {
   watch_.add(orders_.wake_fd());
   if (memory_ != nullptr) watch_.add(memory_->wake_fd());
+  guard_.add({watch_.fd(), orders_.wake_fd()});
 }
 
 void EngineEvents::add_line(int fd) {
   watch_.add(fd);
-  line_fds_.push_back(fd);
+  guard_.add({fd});
+}
+
+void EngineEvents::add_stream(TcpLink& link, int fd) {
+  watch_.add_stream(link, fd);
+  guard_.add({fd});
+}
+
+void EngineEvents::set_late(int fd) {
+  if (late_fd_ >= 0) watch_.drop(late_fd_);
+  late_fd_ = fd;
+  if (fd >= 0) watch_.add(fd);
 }
 
 int EngineEvents::take(int timeout_ms, const std::function<bool(int fd)>& read_line) {
@@ -45,13 +57,6 @@ bool EngineEvents::begin_sleep() {
 void EngineEvents::end_sleep() {
   if (memory_ != nullptr) memory_->end_sleep();
   orders_.end_sleep();
-}
-
-std::vector<int> EngineEvents::descriptors() const {
-  std::vector<int> all{watch_.fd(), orders_.wake_fd()};
-  all.insert(all.end(), line_fds_.begin(), line_fds_.end());
-  all.insert(all.end(), link_fds().begin(), link_fds().end());
-  return all;
 }
 
 }  // namespace dtl::ring

@@ -8,6 +8,7 @@
 
 #include "ring/engine/engine_orders.h"
 #include "ring/engine/event_watch.h"
+#include "ring/engine/fork_guard.h"
 #include "ring/links/shm_node.h"
 
 namespace dtl::ring {
@@ -15,15 +16,21 @@ namespace dtl::ring {
 class EngineEvents {
  public:
   // memory: null if ranks of a node use TCP. Both outlive this. Throws CommError, as add_line() and
-  // add_link() do.
+  // add_stream() do.
   EngineEvents(EngineOrders& orders, ShmNode* memory);
   void add_line(int fd);
-  void add_link(TcpLink& link) { watch_.add_link(link); }
+  void add_stream(TcpLink& link, int fd);
+  // Replaces the descriptor of LateLinks; -1: none.
+  void set_late(int fd);
+  // Others that a forked child must not keep open (ForkGuard), until release_guard().
+  void guard(const std::vector<int>& fds) { guard_.add(fds); }
+  void release_guard() { guard_.release(); }
   // After a failure nobody reads links any more, and their events would only wake the thread.
   void drop_links() { watch_.drop_links(); }
 
   // Waits at most timeout_ms (-1: no limit), and returns the number of events; a signal counts as
-  // none. read_line: returns whether the line with this descriptor stays open.
+  // none. read_line: returns whether the line with this descriptor stays open, and sees the
+  // descriptor of LateLinks as well.
   int take(int timeout_ms, const std::function<bool(int fd)>& read_line);
   // False if there are news. Otherwise orders and other ranks wake this one until end_sleep();
   // while it does not sleep they skip the system call.
@@ -32,13 +39,13 @@ class EngineEvents {
 
   int fd() const { return watch_.fd(); }  // readable when there are events
   const std::vector<int>& link_fds() const { return watch_.link_fds(); }
-  std::vector<int> descriptors() const;  // all except those of the memory
 
  private:
   EngineOrders& orders_;
   ShmNode* const memory_;
   EventWatch watch_;
-  std::vector<int> line_fds_;
+  int late_fd_ = -1;
+  ForkGuard guard_;
 };
 
 }  // namespace dtl::ring

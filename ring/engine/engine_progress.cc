@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -34,20 +35,22 @@ EngineProgress::EngineProgress(const Settings& settings, Links links, ShmNode* m
       executor_(map_),
       names_(std::move(links.hosts)),
       lines_(std::move(links.control)),
+      late_(std::move(links.late)),
       failures_(rank_, names_, lines_, executor_, queue_,
                 // Ends the data after a failure. Peers learn about the memory before callers have
                 // their buffers back (Failures::fail).
                 [this] {
                   events_.drop_links();
+                  events_.set_late(-1);
                   if (memory_ != nullptr) memory_->withdraw();
                 }),
       patience_(rank_, settings.patience, names_, executor_, failures_),
       lookout_(settings.active_spin) {
   for (const ControlLine& line : lines_.all()) events_.add_line(line.channel.fd());
-  for (std::size_t peer = 0; peer < links.links.size(); ++peer) {
-    if (!links.links[peer]) continue;
-    events_.add_link(*links.links[peer]);
-    executor_.add_link(static_cast<int>(peer), std::move(links.links[peer]));
+  for (auto& made : links.made) add_stream(std::move(made));
+  if (late_ != nullptr) {
+    events_.guard({late_->listener()});
+    events_.set_late(late_->fd());
   }
   const auto& locals = map_.locals();
   for (std::size_t local = 0; memory_ != nullptr && local < locals.size(); ++local) {
@@ -73,6 +76,7 @@ bool EngineProgress::turn() {
   bool moved = false;
   try {
     start_submitted();
+    if (is_late_due_) make_links();
     moved = !failures_.has_failed() && executor_.step();
     look_at_links();
     // Also of earlier turns' data; and there is room for other operations now.
@@ -109,7 +113,9 @@ void EngineProgress::start_submitted() {
       OperationSlot* slot = queue_.take_submitted(lane);
       if (slot == nullptr) break;
       try {
-        patience_.begin(executor_.active().start(*slot).timer);
+        ActiveOperation& active = executor_.active().start(*slot);
+        patience_.begin(active.timer);
+        if (late_ != nullptr) want_links(active.schedule, lane);
       } catch (const CommError& error) {
         return failures_.fail(error.dt_status(), rank_, error.what());
       }
@@ -122,6 +128,28 @@ void EngineProgress::start_submitted() {
     is_empty = is_empty && executor_.active().has_room(lane);
   }
   has_backlog_ = !is_empty;
+}
+
+void EngineProgress::want_links(const Schedule& schedule, Lane lane) {
+  for (const Flow& flow : schedule.flows) {
+    if (!map_.is_local(flow.peer)) late_->want(flow.peer, lane);
+  }
+  is_late_due_ = is_late_due_ || late_->due() == Clock::time_point::min();
+}
+
+void EngineProgress::add_stream(LinkBuilder::Made made) {
+  const int fd = made.channel.fd();
+  TcpLink& link = executor_.add_stream(made.peer, made.lane, made.number, std::move(made.channel));
+  events_.add_stream(link, fd);
+}
+
+void EngineProgress::make_links() {
+  is_late_due_ = false;
+  LateLinks::News news = late_->step();
+  events_.set_late(late_->fd());
+  for (auto& made : news.made) add_stream(std::move(made));
+  for (const int peer : news.refusals) failures_.hear_of_break({peer, ECONNREFUSED});
+  if (news.failure) failures_.fail(news.failure->status, news.failure->peer, news.failure->cause);
 }
 
 // Handles what the last step found out about the links. Mismatches first: they say more than breaks
@@ -183,13 +211,20 @@ bool EngineProgress::poll_a_little() {
 }
 
 int EngineProgress::take_events(int timeout_ms) {
-  return events_.take(timeout_ms, [this](int fd) { return failures_.read(fd); });
+  return events_.take(timeout_ms, [this](int fd) {
+    if (late_ == nullptr || fd != late_->fd()) return failures_.read(fd);
+    is_late_due_ = true;
+    return true;
+  });
 }
 
 void EngineProgress::look_at_time() {
   if (failures_.has_failed()) return;
-  if (failures_.suspicions().are_none() && executor_.active().is_empty()) return;
+  const auto late_due = late_ == nullptr ? Clock::time_point::max() : late_->due();
+  const bool waits = late_due != Clock::time_point::max();
+  if (!waits && failures_.suspicions().are_none() && executor_.active().is_empty()) return;
   const auto now = Clock::now();
+  is_late_due_ = is_late_due_ || now >= late_due;
   failures_.look_at_time(now);
   if (!failures_.has_failed()) patience_.look_at_time(now);
 }
@@ -197,7 +232,8 @@ void EngineProgress::look_at_time() {
 int EngineProgress::ms_to_deadline() const {
   // All operations have ended by then, so only orders can arrive.
   if (failures_.has_failed()) return -1;
-  const auto deadline = std::min(failures_.suspicions().next_deadline(), patience_.next_deadline());
+  auto deadline = std::min(failures_.suspicions().next_deadline(), patience_.next_deadline());
+  if (late_ != nullptr) deadline = std::min(deadline, late_->due());
   return deadline == Clock::time_point::max() ? -1 : ms_until(deadline);
 }
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 #include "ring/engine/engine_events.h"
@@ -14,6 +15,7 @@
 #include "ring/engine/lookout.h"
 #include "ring/engine/patience.h"
 #include "ring/meeting/control_lines.h"
+#include "ring/meeting/late_links.h"
 #include "ring/meeting/rank_names.h"
 #include "ring/meeting/rendezvous.h"
 #include "ring/queue/operation_queue.h"
@@ -60,6 +62,9 @@ class EngineProgress {
  private:
   void take_orders();
   void start_submitted();
+  void want_links(const Schedule& schedule, Lane lane);
+  void add_stream(LinkBuilder::Made made);
+  void make_links();
   void look_at_links();
   bool finish_operations();
 
@@ -72,6 +77,8 @@ class EngineProgress {
   Executor executor_;
   const RankNames names_;
   ControlLines lines_;
+  const std::unique_ptr<LateLinks> late_;  // null: all links exist
+  bool is_late_due_ = false;
   Failures failures_;
   Patience patience_;
   Lookout lookout_;

@@ -38,14 +38,12 @@ void EventWatch::drop(int fd) {
   (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
-void EventWatch::add_link(TcpLink& link) {
-  for (const int fd : link.descriptors()) {
-    const auto at = static_cast<std::size_t>(fd);
-    if (link_of_fd_.size() <= at) link_of_fd_.resize(at + 1);
-    link_of_fd_[at] = &link;
-    link_fds_.push_back(fd);
-    watch(fd, kDataEvents);
-  }
+void EventWatch::add_stream(TcpLink& link, int fd) {
+  const auto at = static_cast<std::size_t>(fd);
+  if (link_of_fd_.size() <= at) link_of_fd_.resize(at + 1);
+  link_of_fd_[at] = &link;
+  link_fds_.push_back(fd);
+  watch(fd, kDataEvents);
 }
 
 void EventWatch::drop_links() {

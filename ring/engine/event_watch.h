@@ -14,10 +14,10 @@ namespace dtl::ring {
 
 class EventWatch {
  public:
-  EventWatch();  // throws CommError, as add() and add_link() do
+  EventWatch();  // throws CommError, as add() and add_stream() do
   void add(int fd);
   void drop(int fd);
-  void add_link(TcpLink& link);
+  void add_stream(TcpLink& link, int fd);
   void drop_links();
   // Returns the number of events.
   int take(int timeout_ms, const std::function<void(int fd)>& handle);

@@ -8,6 +8,8 @@ namespace dtl::ring {
 
 Executor::Executor(const NodeMap& map)
     : links_(static_cast<std::size_t>(map.world)),
+      tcp_links_(static_cast<std::size_t>(map.world)),
+      rank_(map.rank),
       is_awake_(static_cast<std::size_t>(map.world)),
       active_(map),
       findings_(map.world),
@@ -18,6 +20,19 @@ void Executor::add_link(int peer, std::unique_ptr<Link> link) {
   link->set_waker(*this);
   links_[static_cast<std::size_t>(peer)] = std::move(link);
   wake(peer);
+}
+
+TcpLink& Executor::add_stream(int peer, Lane lane, std::uint32_t number, Channel channel) {
+  TcpLink*& link = tcp_links_[static_cast<std::size_t>(peer)];
+  if (link == nullptr) {
+    // The higher rank fills its streams from the last one down, the lower one from the first up.
+    auto made = std::make_unique<TcpLink>(peer, peer < rank_);
+    link = made.get();
+    add_link(peer, std::move(made));
+  }
+  link->add_stream(lane, number, std::move(channel));
+  wake(peer);
+  return *link;
 }
 
 void Executor::wake(int peer) {

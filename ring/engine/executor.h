@@ -17,6 +17,7 @@
 #include "ring/engine/link_findings.h"
 #include "ring/links/link.h"
 #include "ring/links/node_map.h"
+#include "ring/links/tcp_link.h"
 
 namespace dtl::ring {
 
@@ -26,6 +27,8 @@ class Executor : public Sink, public Waker {
 
   // Adds a connected link, which is stepped until it wants no step any more.
   void add_link(int peer, std::unique_ptr<Link> link);
+  // Adds a connection to the TCP link to this peer, which it makes if there is none.
+  TcpLink& add_stream(int peer, Lane lane, std::uint32_t number, Channel channel);
   // Everything that the peer has sent was read. True if there is no link.
   bool has_read_all(int peer) const;
   // To all peers, with no active operation; false: could not be sent completely now.
@@ -58,6 +61,8 @@ class Executor : public Sink, public Waker {
   bool step_links();
 
   std::vector<std::unique_ptr<Link>> links_;  // by rank
+  std::vector<TcpLink*> tcp_links_;           // by rank, those of them over TCP
+  const int rank_;
   // The ranks whose links want a step, and by rank whether it is among them.
   std::vector<int> awake_;
   std::vector<bool> is_awake_;

@@ -15,6 +15,8 @@ namespace {
 
 std::string how_it_ended(int error) {
   if (error == EPROTO) return "it sent garbage";
+  // Its listener is open as long as its communicator (LateLinks).
+  if (error == ECONNREFUSED) return "it takes no connections (" + errno_text(error) + ")";
   return error == 0 ? "connection closed" : errno_text(error);
 }
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <mutex>
-#include <utility>
 
 namespace dtl::ring {
 namespace {
@@ -41,13 +40,22 @@ void install_handlers() {
 
 }  // namespace
 
-ForkGuard::ForkGuard(std::vector<int> descriptors) : descriptors_(std::move(descriptors)) {
+ForkGuard::ForkGuard() {
   install_handlers();
   const std::lock_guard lock(registry().mutex);
   registry().guards.push_back(this);
 }
 
 ForkGuard::~ForkGuard() {
+  release();
+}
+
+void ForkGuard::add(const std::vector<int>& descriptors) {
+  const std::lock_guard lock(registry().mutex);
+  descriptors_.insert(descriptors_.end(), descriptors.begin(), descriptors.end());
+}
+
+void ForkGuard::release() {
   const std::lock_guard lock(registry().mutex);
   std::erase(registry().guards, this);
 }

@@ -9,12 +9,15 @@ namespace dtl::ring {
 
 class ForkGuard {
  public:
-  // The descriptors must stay open, with the same meaning, as long as the guard lives: otherwise
-  // children would close a reused number that they need.
-  explicit ForkGuard(std::vector<int> descriptors);
+  ForkGuard();
   ~ForkGuard();
   ForkGuard(const ForkGuard&) = delete;
   ForkGuard& operator=(const ForkGuard&) = delete;
+
+  // The descriptors must stay open, with the same meaning, until release(): otherwise children
+  // would close a reused number that they need.
+  void add(const std::vector<int>& descriptors);
+  void release();
 
   void close_all() const;
 

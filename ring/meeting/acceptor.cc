@@ -123,6 +123,11 @@ void Acceptor::advance(std::vector<Caller>& proved) {
   }
 }
 
+Clock::time_point Acceptor::due() const {
+  if (is_paused()) return paused_until_;
+  return pending_.empty() ? Clock::time_point::max() : pending_.front().since + kHandshakeDeadline;
+}
+
 std::vector<Caller> Acceptor::step() {
   std::vector<Caller> proved;
   if (!listener_.valid()) return proved;

@@ -53,6 +53,8 @@ class Acceptor {
   // Accepts, advances every handshake without blocking, and returns those that proved themselves.
   std::vector<Caller> step();
   int fd() const { return listener_.get(); }
+  // When step() has something to do although nothing has arrived; Clock::time_point::max(): never.
+  Clock::time_point due() const;
   // "40 callers did not prove to belong to this job: 39 from 10.0.0.9, 1 from 10.0.0.7"; or empty.
   std::string strangers() const;
   // The errno for which callers had to wait, or 0.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
 
 #include "ring/common/comm_error.h"
@@ -67,10 +68,13 @@ void Connector::give_up_attempt(int dt_status, const std::string& reason) {
 }
 
 void Connector::start() {
+  is_refused_ = false;
   attempt_deadline_ = Clock::now() + kHandshakeDeadline;
   try {
     connecting_ = start_connect(address());
   } catch (const CommError& error) {
+    // To the own host this fails at once.
+    is_refused_ = error.reason() == errno_text(ECONNREFUSED);
     give_up_attempt(error.dt_status(), error.reason());
   }
 }
@@ -84,6 +88,7 @@ Channel Connector::step() {
   if ((connecting_.valid() || handshake_) && Clock::now() >= attempt_deadline_) {
     if (handshake_ && handshake_->has_proved()) {
       note(DT_E_TIMEOUT, "it has not confirmed the connection");
+      attempt_deadline_ = Clock::now() + kHandshakeDeadline;
     } else {
       give_up_attempt(DT_E_TIMEOUT, "no answer within 5 s");
     }
@@ -93,6 +98,7 @@ Channel Connector::step() {
 
 void Connector::begin_handshake() {
   if (const int error = pending_error(connecting_.get()); error != 0) {
+    is_refused_ = error == ECONNREFUSED;
     return give_up_attempt(DT_E_SYS, errno_text(error));
   }
   // Before the first byte: the handshake is a dialogue of short messages.

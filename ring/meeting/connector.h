@@ -32,6 +32,12 @@ class Connector {
   const std::string& last_reason() const { return last_reason_; }
   // A dt_status. DT_E_AUTH: something answers there that does not belong to this job.
   int last_status() const { return last_status_; }
+  // Nobody listens there.
+  bool is_refused() const { return is_refused_; }
+  // When step() has something to do although nothing has arrived.
+  Clock::time_point due() const {
+    return connecting_.valid() || handshake_ ? attempt_deadline_ : next_attempt_;
+  }
   std::int32_t to() const { return to_; }
   std::uint16_t lane() const { return lane_; }
 
@@ -55,6 +61,7 @@ class Connector {
   Clock::time_point attempt_deadline_{}, next_attempt_{};
   std::string last_reason_ = "no attempt was made";
   int last_status_ = DT_E_TIMEOUT;
+  bool is_refused_ = false;
 };
 
 }  // namespace dtl::ring

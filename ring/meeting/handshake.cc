@@ -110,7 +110,8 @@ Progress ServerHandshake::answer_hello() {
     (void)send_whole(channel_, &reply_, sizeof reply_);
     return Progress::kFailed;
   }
-  const bool is_known_stream = hello_.stream == Stream::kControl || hello_.stream == Stream::kData;
+  const bool is_known_stream = hello_.stream == Stream::kControl ||
+                               hello_.stream == Stream::kData || hello_.stream == Stream::kKnock;
   // Ports are reused, so a rank of another job may call here. It is dropped before a proof is made.
   if (hello_.job != identity_.job || hello_.to != identity_.rank || hello_.from < 0 ||
       hello_.from == identity_.rank || !is_known_stream) {

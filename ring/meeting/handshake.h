@@ -24,6 +24,7 @@
 #include "base/fd.h"
 #include "ring/common/crypto.h"
 #include "ring/links/channel.h"
+#include "ring/links/link.h"
 
 namespace dtl::ring {
 
@@ -33,21 +34,25 @@ struct Identity {
   std::uint64_t job = 0;
   std::int32_t world = 1;
   std::int32_t rank = 0;
-  std::vector<std::uint8_t> secret;  // 32 bytes or more; wiped by its owner after the rendezvous
+  std::vector<std::uint8_t> secret;  // 32 bytes or more; wiped at the end
   bool encrypts = false;             // what leaves the host
   bool encrypts_all = false;         // and what does not: for tests
+
+  ~Identity() { Key::wipe(secret.data(), secret.size()); }
 };
 
 // Of the handshake and what follows it. Raised with each change of a message; apart from DT_ABI,
 // which was the number until 2.
-constexpr std::uint32_t kRingProtocol = 3;
+constexpr std::uint32_t kRingProtocol = 4;
 
 // In Hello and Reply.
 constexpr std::uint16_t kEncrypts = 1;    // this rank is to encrypt
 constexpr std::uint16_t kLeavesHost = 2;  // Hello: its connection does, as it sees it
 constexpr std::uint16_t kUnderTls = 4;    // Reply: TLS follows
 
-enum class Stream : std::uint32_t { kControl = 0, kData = 1 };
+// kKnock: asks the server, the higher rank, to connect to the client (LinkBuilder). Nothing follows
+// it.
+enum class Stream : std::uint32_t { kControl = 0, kData = 1, kKnock = 2 };
 
 enum class Progress { kAgain, kDone, kFailed };
 
@@ -59,7 +64,7 @@ struct Hello {
   Stream stream = Stream::kControl;
   std::uint64_t job = 0;
   std::int32_t world = 0, from = 0, to = 0;
-  std::uint16_t lane = 0;  // kData: a Lane, and beyond its 8 bits the number of the stream
+  std::uint16_t lane = 0;  // of a link: lane_field()
   std::uint16_t flags = 0;
   std::array<std::uint8_t, 32> nonce{};
 };
@@ -72,6 +77,18 @@ struct Reply {
   Digest proof{};
 };
 static_assert(sizeof(Reply) == 72);
+
+// Hello::lane: the lane, and beyond its 8 bits the number of the stream in it. The lane may be one
+// that does not exist.
+constexpr std::uint16_t lane_field(Lane lane, std::uint32_t number) {
+  return static_cast<std::uint16_t>(static_cast<std::uint32_t>(lane) | number << 8U);
+}
+constexpr Lane lane_of(std::uint16_t field) {
+  return static_cast<Lane>(field & 0xffU);
+}
+constexpr std::uint32_t number_of(std::uint16_t field) {
+  return std::uint32_t{field} >> 8U;
+}
 
 // The key of two ranks, in either order, so that both ends make the same. A rank's key for one peer
 // is of no use with another.

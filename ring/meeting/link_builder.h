@@ -1,45 +1,92 @@
 #pragma once
-// LinkBuilder: connects this rank with those of other nodes. Of two ranks the higher one connects,
-// so that a pair never meets twice: a stream for each lane, and several for long operations.
-// Connecting and accepting go on at the same time, since every rank does both. Used by the
-// rendezvous once. Knows nothing of memory that is shared, nor of what control lines say.
+// LinkBuilder: connects this rank with those of other nodes, one lane of a link at a time. Of two
+// ranks the higher one connects, so that a pair never meets twice. A lower rank that waits in vain
+// knocks: it calls the higher one, which then connects. Connecting and accepting go on at the same
+// time, since every rank does both. Never blocks. One thread. Knows nothing of memory that is
+// shared, nor of what control lines say.
 
+#include <poll.h>
+
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <list>
-#include <memory>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "ring/links/node_map.h"
-#include "ring/links/tcp_link.h"
+#include "ring/meeting/acceptor.h"
 #include "ring/meeting/connector.h"
-#include "ring/meeting/meeting_lines.h"
 #include "ring/meeting/members.h"
 
 namespace dtl::ring {
 
 class LinkBuilder {
  public:
-  // streams: of a link's bulk lane. All references outlive this.
-  LinkBuilder(const Members& members, const NodeMap& map, std::size_t streams, MeetingLines& lines);
+  // A connection that exists now, of one stream of a lane.
+  struct Made {
+    int peer;
+    Lane lane;
+    std::uint32_t number;
+    Channel channel;
+  };
 
-  // By rank; null for those of this node. Throws CommError.
-  std::vector<std::unique_ptr<TcpLink>> build();
+  // streams: of a link's bulk lane. knock_after: how long this rank waits for a higher one before
+  // it knocks; zero: it never does, since all ranks connect to all. members outlives this.
+  LinkBuilder(const Members& members, std::size_t streams, std::chrono::milliseconds knock_after);
+
+  // This rank needs the lane. False if it has it already, or works on it.
+  bool want(int peer, Lane lane);
+  // A caller of kData or kKnock that has proved the secret.
+  void admit(Caller caller);
+  // What exists since the last call. Throws CommError for a reason that no other attempt can mend.
+  std::vector<Made> step();
+  void add_to_poll(std::vector<pollfd>& set) const;
+  std::vector<Connector*> active();
+  // When step() has something to do although nothing has arrived; Clock::time_point::max(): never.
+  Clock::time_point due() const;
+
+  bool is_complete() const { return missing_.empty(); }  // has all that was wanted
+  // Since when the oldest of what is missing is; Clock::time_point::max(): nothing is.
+  Clock::time_point waits_since() const;
+  // What this rank has waited for longest, and what its peers did not do: "cannot be reached at
+  // ...", or "did not connect to rank 3 (b)" of all that have not.
+  struct Delay {
+    int peer;
+    Clock::time_point since;
+    std::string reason;
+    std::vector<int> peers;
+  };
+  std::optional<Delay> longest() const;
+  // Peers that nobody listens for any more, each once.
+  std::vector<int> take_refusals() { return std::exchange(refusals_, {}); }
 
  private:
-  bool wants(int peer) const { return peer != self_ && !map_.is_local(peer); }
-  void prepare();
-  std::vector<Connector*> connect();  // those that have not connected yet
-  std::vector<int> missing() const;   // who has not called as often as it will
-  void take_callers();
-  void admit(Caller caller);
+  using Key = std::pair<int, Lane>;
+  struct Missing {
+    Clock::time_point since, knocks_at;
+  };
+  std::size_t streams_of(Lane lane) const { return lane == Lane::kBulk ? streams_ : 1; }
+  std::size_t made_of(const Key& key) const;
+  void connect(int peer, Lane lane);
+  void note(int peer, Lane lane, std::uint32_t number, Channel channel);
+  void knock();
+  void look_at_refusal(const Connector& connector);
 
   const Members& members_;
-  const NodeMap& map_;
   const std::size_t streams_;
-  MeetingLines& lines_;
+  const std::chrono::milliseconds knock_after_;
   const int self_;
-  std::vector<std::unique_ptr<TcpLink>> links_;
-  std::list<Connector> connectors_;
+  std::map<Key, std::uint32_t> streams_made_;  // a bit for each stream
+  std::map<Key, Missing> missing_;             // wanted, and not complete
+  std::list<Connector> connectors_;            // oldest first
+  std::list<Connector> knocks_;
+  std::vector<Made> made_;
+  std::vector<int> refusals_;
+  std::set<int> refused_;
 };
 
 }  // namespace dtl::ring

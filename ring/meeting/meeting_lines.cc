@@ -34,7 +34,7 @@ void MeetingLines::turn(const std::vector<Connector*>& connectors) {
   (void)::poll(set.data(), set.size(), kTick_ms);
   if (!acceptor_) return;  // nor is there a line yet
   for (Caller& caller : acceptor_->step()) {
-    if (caller.hello.stream == Stream::kData) {
+    if (caller.hello.stream != Stream::kControl) {
       callers_.push_back(std::move(caller));  // may know the nodes already, this rank not yet
     } else if (members_.leads()) {
       admit(std::move(caller));

@@ -47,8 +47,12 @@ class MeetingLines {
   struct Outcome {
     std::vector<ControlLine> lines;
     std::vector<Frame> early;  // what rank 0 said after that
+    Acceptor acceptor;
+    std::vector<Caller> callers;
   };
-  Outcome take() { return {std::move(lines_), std::move(early_)}; }
+  Outcome take() {
+    return {std::move(lines_), std::move(early_), std::move(*acceptor_), std::move(callers_)};
+  }
 
  private:
   void admit(Caller caller);

@@ -35,6 +35,8 @@ struct Settings {
   std::uint32_t flags = 0;  // dt_flags
   // Whether the table of allreduces is measured: a flag.
   std::uint32_t tunes = 0;
+  // The most ranks that all connect to all others at once; more of them make links on first use.
+  std::uint32_t most_linked = 17;
   std::string allreduce;
 };
 

@@ -10,7 +10,6 @@
 #include "ring/common/comm_error.h"
 #include "ring/common/descriptors.h"
 #include "ring/common/socket.h"
-#include "ring/meeting/link_builder.h"
 #include "ring/meeting/meeting_lines.h"
 #include "ring/meeting/members.h"
 #include "ring/meeting/node_sharing.h"
@@ -25,9 +24,10 @@ constexpr int kBacklog = 1024;
 // One rank's part of it: the steps, in order.
 class Rendezvous {
  public:
-  Rendezvous(const Identity& identity, MeetingPlace& place)
+  Rendezvous(std::unique_ptr<Identity> identity, MeetingPlace& place)
       : place_(place),
-        members_(identity),
+        identity_(std::move(identity)),
+        members_(*identity_),
         lines_(members_, place.timeout_ms,
                [this](int rank, const Frame& frame) { hear(rank, frame); }),
         sharing_(members_, lines_, place.memory),
@@ -43,10 +43,12 @@ class Rendezvous {
   void gather_members();
   void receive_table();
   void build_links();
+  bool links_all() const { return members_.infos.size() <= links_.settings.most_linked; }
   void agree();
   void hear(int rank, const Frame& frame);
 
   MeetingPlace& place_;
+  std::unique_ptr<Identity> identity_;
   Members members_;
   MeetingLines lines_;
   NodeSharing sharing_;
@@ -81,7 +83,7 @@ Links Rendezvous::run() {
       receive_table();
     }
     links_.map = sharing_.agree();
-    build_links();
+    if (links_all()) build_links();
     agree();
   } catch (const CommError& error) {
     // Rank 0 passes nothing on here: its own failure, which follows, tells the others.
@@ -96,6 +98,13 @@ Links Rendezvous::run() {
   links_.local = sharing_.local();
   links_.is_crowded = sharing_.is_crowded();
   links_.warning = sharing_.warning();
+  if (!links_all()) {
+    const LateLinks::Settings settings{links_.settings.streams,
+                                       std::chrono::milliseconds(place_.timeout_ms)};
+    links_.late = std::make_unique<LateLinks>(std::move(identity_), std::move(members_.infos),
+                                              std::move(outcome.acceptor),
+                                              std::move(outcome.callers), settings);
+  }
   return std::move(links_);
 }
 
@@ -169,7 +178,19 @@ void Rendezvous::build_links() {
   provide_descriptors(
       others * (kLanes - 1 + streams),
       fmt::format("{}: cannot connect to {} ranks", members_.name(members_.identity.rank), others));
-  links_.links = LinkBuilder(members_, links_.map, streams, lines_).build();
+  LinkBuilder builder(members_, streams, std::chrono::milliseconds::zero());
+  for (int peer = 0; peer < links_.map.world; ++peer) {
+    if (links_.map.is_local(peer)) continue;
+    for (const Lane lane : {Lane::kSmall, Lane::kBulk, Lane::kPair}) builder.want(peer, lane);
+  }
+  for (;;) {
+    for (Caller& caller : lines_.take_callers()) builder.admit(std::move(caller));
+    for (auto& made : builder.step()) links_.made.push_back(std::move(made));
+    const auto delay = builder.longest();
+    if (!delay) return;
+    lines_.check_deadline(delay->reason, delay->peers);
+    lines_.turn(builder.active());
+  }
 }
 
 void Rendezvous::agree() {
@@ -215,9 +236,9 @@ void Rendezvous::hear(int rank, const Frame& frame) {
 
 }  // namespace
 
-Links meet(const Identity& identity, MeetingPlace place) {
+Links meet(std::unique_ptr<Identity> identity, MeetingPlace place) {
   const auto silence = place.silence;
-  Links links = Rendezvous(identity, place).run();
+  Links links = Rendezvous(std::move(identity), place).run();
   for (const ControlLine& line : links.control) {
     send_without_delay(line.channel.fd());
     // For the time after the meeting, which has had a deadline of its own.

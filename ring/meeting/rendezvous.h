@@ -1,8 +1,9 @@
 #pragma once
 // How `world` ranks find each other. Rank 0 listens on the master address; every other rank
 // connects to it (the control line, which stays open), says where it listens itself and on which
-// node it is, and gets the table of all ranks. Ranks of one node open each other's memory; those of
-// different nodes connect to each other. Listeners are closed when all links exist.
+// node it is, and gets the table of all ranks. Ranks of one node open each other's memory. In a
+// small world those of different nodes connect to each other, and then close their listeners; in a
+// large one they do so on first use (LateLinks).
 //
 // Blocks its caller, on one thread, until done or until CommError. On failure every rank that had
 // joined is told why, so that all ranks name the same reason.
@@ -15,9 +16,10 @@
 #include "base/fd.h"
 #include "ring/links/node_map.h"
 #include "ring/links/shm_node.h"
-#include "ring/links/tcp_link.h"
 #include "ring/meeting/control_line.h"
 #include "ring/meeting/handshake.h"
+#include "ring/meeting/late_links.h"
+#include "ring/meeting/link_builder.h"
 #include "ring/meeting/peer_info.h"
 
 namespace dtl::ring {
@@ -37,10 +39,11 @@ struct MeetingPlace {
 };
 
 struct Links {
-  std::vector<std::string> hosts;               // of every rank, for messages
-  std::vector<ControlLine> control;             // rank 0: to every other rank; else: to rank 0
-  std::vector<std::unique_ptr<TcpLink>> links;  // by rank; null for those of this node
-  std::vector<Frame> early;  // what rank 0 said after it had said that all links exist
+  std::vector<std::string> hosts;       // of every rank, for messages
+  std::vector<ControlLine> control;     // rank 0: to every other rank; else: to rank 0
+  std::vector<LinkBuilder::Made> made;  // connections to ranks of other nodes
+  std::unique_ptr<LateLinks> late;      // makes others on first use; null: all exist
+  std::vector<Frame> early;             // what rank 0 said after it had said that all links exist
   NodeMap map;
   int local = 0;            // this rank's place in its node
   bool is_crowded = false;  // ranks of some node share cores
@@ -49,7 +52,7 @@ struct Links {
   std::string warning;      // rank 0: why a node does not share memory
 };
 
-// identity has to stay until it returns. The memory of place outlives the links.
-Links meet(const Identity& identity, MeetingPlace place);
+// The memory of place outlives the links.
+Links meet(std::unique_ptr<Identity> identity, MeetingPlace place);
 
 }  // namespace dtl::ring

@@ -93,13 +93,19 @@ std::string last_error(dt_comm* comm) {
   return text.data();
 }
 
-std::future<Joined> join_later(const dt_options& options) {
-  return std::async(std::launch::async, [options] {
+Tuning tuning_of_programs() {
+  Tuning tuning;
+  tuning.tunes = true;
+  return tuning;
+}
+
+std::future<Joined> join_later(const dt_options& options, const Tuning& tuning) {
+  return std::async(std::launch::async, [options, tuning] {
     Joined joined;
-    dt_comm* comm = nullptr;
-    joined.status = dt_comm_create(&options, &comm);
-    joined.comm.reset(comm);
-    joined.error = last_error(comm);
+    Comm* created = nullptr;
+    joined.status = create_comm(options, tuning, &created);
+    joined.comm.reset(reinterpret_cast<dt_comm*>(created));
+    joined.error = last_error(joined.comm.get());
     return joined;
   });
 }
@@ -150,16 +156,19 @@ void run_nodes(int world, int per_node, const std::function<void(dt_options&)>& 
   });
 }
 
-RankProcess::RankProcess(const dt_options& options, const std::function<int(dt_comm*)>& body) {
+RankProcess::RankProcess(const dt_options& options, const Tuning& tuning,
+                         const std::function<int(dt_comm*)>& body) {
   Pipe pipe = make_pipe();
   pid_ = ::fork();
   if (pid_ < 0) throw std::runtime_error("fork failed");
   if (pid_ == 0) {
     to_parent = pipe.write_end.release();
     pipe.read_end.reset();
-    dt_comm* comm = nullptr;
+    Comm* created = nullptr;
     int result = 99;
-    if (dt_comm_create(&options, &comm) == DT_OK) {
+    const int status = create_comm(options, tuning, &created);
+    auto* comm = reinterpret_cast<dt_comm*>(created);
+    if (status == DT_OK) {
       result = body(comm);
     } else {
       report(last_error(comm));

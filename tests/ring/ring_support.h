@@ -45,7 +45,10 @@ struct Joined {
   CommPtr comm;
   std::string error;
 };
-std::future<Joined> join_later(const dt_options& options);
+// Of dt_comm_create.
+Tuning tuning_of_programs();
+std::future<Joined> join_later(const dt_options& options,
+                               const Tuning& tuning = tuning_of_programs());
 // Checks that all have joined and pass a barrier.
 void expect_ring_works(std::vector<std::future<Joined>>& ranks);
 
@@ -65,7 +68,10 @@ void run_nodes(int world, int per_node, const std::function<void(dt_options&)>& 
 // One rank as a process. The body's result is its exit status; it must not use gtest.
 class RankProcess {
  public:
-  RankProcess(const dt_options& options, const std::function<int(dt_comm*)>& body);
+  RankProcess(const dt_options& options, const std::function<int(dt_comm*)>& body)
+      : RankProcess(options, tuning_of_programs(), body) {}
+  RankProcess(const dt_options& options, const Tuning& tuning,
+              const std::function<int(dt_comm*)>& body);
   ~RankProcess();
   RankProcess(RankProcess&& other) noexcept;
   RankProcess& operator=(RankProcess&&) = delete;

@@ -1,0 +1,102 @@
+// Handshakes open and close descriptors all the time. Each step makes a new epoll of those that are
+// open now: a forked child could hold a closed one's socket open, and with it its events.
+#include "ring/meeting/late_links.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "ring/common/comm_error.h"
+#include "ring/common/descriptors.h"
+
+namespace dtl::ring {
+namespace {
+
+// How long a lower rank waits before it knocks. In a collective the higher rank connects by itself,
+// and mostly at once.
+constexpr auto kKnockAfter = std::chrono::milliseconds(5);
+
+std::uint32_t epoll_events(short events) {
+  return ((events & POLLIN) != 0 ? std::uint32_t{EPOLLIN} : 0) |
+         ((events & POLLOUT) != 0 ? std::uint32_t{EPOLLOUT} : 0);
+}
+
+}  // namespace
+
+LateLinks::LateLinks(std::unique_ptr<Identity> identity, std::vector<PeerInfo> infos,
+                     Acceptor acceptor, std::vector<Caller> callers, const Settings& settings)
+    : identity_(std::move(identity)),
+      members_(*identity_),
+      acceptor_(std::move(acceptor)),
+      builder_(members_, settings.streams, kKnockAfter),
+      settings_(settings) {
+  members_.infos = std::move(infos);
+  for (Caller& caller : callers) builder_.admit(std::move(caller));
+  has_wants_ = !callers.empty();
+  watch();
+}
+
+void LateLinks::want(int peer, Lane lane) {
+  if (!builder_.want(peer, lane)) return;
+  const std::size_t streams = lane == Lane::kBulk ? settings_.streams : 1;
+  provide_descriptors(streams, fmt::format("{}: cannot connect to {}",
+                                           members_.name(identity_->rank), members_.name(peer)));
+  has_wants_ = true;
+}
+
+void LateLinks::watch() {
+  watch_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
+  if (!watch_.valid()) throw CommError(DT_E_SYS, "cannot create an epoll", errno_text(errno));
+  std::vector<pollfd> set;
+  acceptor_.add_to_poll(set);
+  builder_.add_to_poll(set);
+  for (const pollfd& entry : set) {
+    epoll_event event{};
+    event.events = epoll_events(entry.events);
+    event.data.fd = entry.fd;
+    if (::epoll_ctl(watch_.get(), EPOLL_CTL_ADD, entry.fd, &event) != 0) {
+      throw CommError(DT_E_SYS, "cannot watch a connection", errno_text(errno));
+    }
+  }
+}
+
+LateLinks::News LateLinks::step() {
+  News news;
+  has_wants_ = false;
+  try {
+    for (Caller& caller : acceptor_.step()) {
+      if (caller.hello.stream != Stream::kControl) builder_.admit(std::move(caller));
+    }
+    news.made = builder_.step();
+    news.refusals = builder_.take_refusals();
+    news.failure = look_at_time();
+    watch();
+  } catch (const CommError& error) {
+    news.failure = Failure{error.dt_status(), identity_->rank, error.what()};
+  }
+  return news;
+}
+
+Clock::time_point LateLinks::deadline() const {
+  const auto since = builder_.waits_since();
+  return since == Clock::time_point::max() ? since : since + settings_.timeout;
+}
+
+std::optional<LateLinks::Failure> LateLinks::look_at_time() const {
+  if (Clock::now() < deadline()) return std::nullopt;
+  const auto delay = builder_.longest();
+  return Failure{
+      DT_E_PEER, delay->peer,
+      fmt::format("{}: no connection within {} ms: {} {}", members_.name(identity_->rank),
+                  settings_.timeout.count(), members_.name(delay->peer), delay->reason)};
+}
+
+Clock::time_point LateLinks::due() const {
+  if (has_wants_) return Clock::time_point::min();
+  return std::min({acceptor_.due(), builder_.due(), deadline()});
+}
+
+}  // namespace dtl::ring
