@@ -81,6 +81,7 @@ void Comm::meet_others(std::span<const std::uint8_t> secret, Fd listener) {
   place.listener = std::move(listener);
   place.settings = options_.settings;
   if (tuning_.most_linked > 0) place.settings.most_linked = tuning_.most_linked;
+  if (tuning_.fan_out > 0) place.settings.fan_out = tuning_.fan_out;
   if (tuning_.node != "none") memory_.share(world_);
   place.memory = memory_.node();
   if (place.memory != nullptr) {

@@ -34,6 +34,7 @@ struct Tuning {
   std::chrono::milliseconds silence{20000};
   // The most ranks that link to all others at once (Settings); 0: the default.
   std::uint32_t most_linked = 0;
+  std::uint32_t fan_out = 0;  // of the tree of control lines (Settings); 0: the default
   bool encrypts_all = false;  // with encryption, also encrypt connections within this host
 };
 

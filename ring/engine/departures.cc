@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace dtl::ring {
 namespace {
@@ -27,6 +28,21 @@ bool Departures::add(int rank, std::uint64_t completed) {
   if (has(rank)) return false;
   all_.push_back({rank, completed});
   return true;
+}
+
+bool Departures::take_untold(int rank) {
+  for (Departure& departure : all_) {
+    if (departure.rank == rank) return !std::exchange(departure.is_told, true);
+  }
+  return false;
+}
+
+std::vector<Frame> Departures::as_news() const {
+  std::vector<Frame> news;
+  for (const Departure& departure : all_) {
+    news.push_back({FrameKind::kBye, 0, departure.rank, departure.completed, {}});
+  }
+  return news;
 }
 
 std::optional<Departures::Obstacle> Departures::find_obstacle(const ActiveOperations& active,

@@ -21,6 +21,9 @@ class Departures {
  public:
   bool has(int rank) const;
   bool add(int rank, std::uint64_t completed);  // false: already known
+  // Whether the lines have not been told of it yet: afterwards they count as told.
+  bool take_untold(int rank);
+  std::vector<Frame> as_news() const;  // a kBye for each
 
   // An operation that cannot complete because a rank has left. Pairs count only if that rank is the
   // receiver: data that a sender sent may still be in flight.
@@ -37,6 +40,7 @@ class Departures {
   struct Departure {
     int rank;
     std::uint64_t completed;
+    bool is_told = false;
   };
   std::vector<Departure> all_;
 };

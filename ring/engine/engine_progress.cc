@@ -18,6 +18,7 @@ namespace {
 // Polls of the sockets before sleeping. Each costs about 1 us and often saves the 10 us of a sleep;
 // more would take the core away from ranks that compute.
 constexpr int kPolls = 20;
+constexpr int kRetry_ms = 10;  // for news that a control line had no room for
 // Polls of shared memory between two of the sockets, since they need no system call. Fewer if other
 // ranks need this core: it yields after each round.
 constexpr int kLooksPerCall = 24, kLooksIfCrowded = 4;
@@ -36,6 +37,8 @@ EngineProgress::EngineProgress(const Settings& settings, Links links, ShmNode* m
       names_(std::move(links.hosts)),
       lines_(std::move(links.control)),
       late_(std::move(links.late)),
+      fan_out_(links.settings.fan_out),
+      parent_(rank_ == 0 || late_ == nullptr ? -1 : parent_of(rank_, fan_out_)),
       failures_(rank_, names_, lines_, executor_, queue_,
                 // Ends the data after a failure. Peers learn about the memory before callers have
                 // their buffers back (Failures::fail).
@@ -57,9 +60,7 @@ EngineProgress::EngineProgress(const Settings& settings, Links links, ShmNode* m
     if (locals[local] == rank_) continue;
     executor_.add_link(locals[local], memory_->make_link(static_cast<int>(local), locals[local]));
   }
-  for (const Frame& frame : links.early) {
-    failures_.hear(frame, lines_.all().front().channel.fd());
-  }
+  for (const EarlyFrame& early : links.early) failures_.hear(early.frame, early.fd);
 }
 
 EngineProgress::Counters EngineProgress::counters() const {
@@ -148,8 +149,25 @@ void EngineProgress::make_links() {
   LateLinks::News news = late_->step();
   events_.set_late(late_->fd());
   for (auto& made : news.made) add_stream(std::move(made));
+  for (auto& line : news.lines) {
+    events_.add_line(line.channel.fd());
+    failures_.add_line(line.rank, std::move(line.channel));
+  }
+  if (news.uncalled) call_parent(*news.uncalled);
   for (const int peer : news.refusals) failures_.hear_of_break({peer, ECONNREFUSED});
   if (news.failure) failures_.fail(news.failure->status, news.failure->peer, news.failure->cause);
+}
+
+// The parent, or who was called instead, has left. News come to this rank again from the next one
+// above it; it knows which have left only as far as it has heard.
+void EngineProgress::call_parent(int after) {
+  parent_ = after;
+  do {
+    parent_ = parent_ > 0 ? parent_of(parent_, fan_out_) : -1;
+  } while (parent_ >= 0 && failures_.has_left(parent_));
+  if (parent_ < 0) return;
+  late_->call(parent_);
+  is_late_due_ = true;
 }
 
 // Handles what the last step found out about the links. Mismatches first: they say more than breaks
@@ -212,13 +230,20 @@ bool EngineProgress::poll_a_little() {
 
 int EngineProgress::take_events(int timeout_ms) {
   return events_.take(timeout_ms, [this](int fd) {
-    if (late_ == nullptr || fd != late_->fd()) return failures_.read(fd);
-    is_late_due_ = true;
-    return true;
+    if (late_ != nullptr && fd == late_->fd()) {
+      is_late_due_ = true;
+      return true;
+    }
+    const bool was_orphaned = failures_.is_orphaned();
+    const bool stays = failures_.read(fd);
+    const bool is_new = failures_.is_orphaned() && !was_orphaned && !failures_.has_failed();
+    if (is_new && late_ != nullptr) call_parent(parent_);
+    return stays;
   });
 }
 
 void EngineProgress::look_at_time() {
+  if (lines_.has_unsent()) lines_.flush();
   if (failures_.has_failed()) return;
   const auto late_due = late_ == nullptr ? Clock::time_point::max() : late_->due();
   const bool waits = late_due != Clock::time_point::max();
@@ -230,6 +255,8 @@ void EngineProgress::look_at_time() {
 }
 
 int EngineProgress::ms_to_deadline() const {
+  // No event tells when a control line has room again.
+  if (lines_.has_unsent()) return kRetry_ms;
   // All operations have ended by then, so only orders can arrive.
   if (failures_.has_failed()) return -1;
   auto deadline = std::min(failures_.suspicions().next_deadline(), patience_.next_deadline());

@@ -15,6 +15,7 @@
 #include "ring/engine/lookout.h"
 #include "ring/engine/patience.h"
 #include "ring/meeting/control_lines.h"
+#include "ring/meeting/control_tree.h"
 #include "ring/meeting/late_links.h"
 #include "ring/meeting/rank_names.h"
 #include "ring/meeting/rendezvous.h"
@@ -65,6 +66,7 @@ class EngineProgress {
   void want_links(const Schedule& schedule, Lane lane);
   void add_stream(LinkBuilder::Made made);
   void make_links();
+  void call_parent(int after);
   void look_at_links();
   bool finish_operations();
 
@@ -78,6 +80,8 @@ class EngineProgress {
   const RankNames names_;
   ControlLines lines_;
   const std::unique_ptr<LateLinks> late_;  // null: all links exist
+  const std::uint32_t fan_out_;
+  int parent_;  // or whom this rank calls to be it; -1: rank 0 has none, or has left
   bool is_late_due_ = false;
   Failures failures_;
   Patience patience_;

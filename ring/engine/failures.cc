@@ -39,6 +39,7 @@ bool Failures::read(int fd) {
   for (const Frame& frame : frames) hear(frame, fd);
   if (state == LineState::kOpen) return true;
   line->is_open = false;
+  is_orphaned_ = is_orphaned_ || line->rank < rank_;
   // Garbage is a fault even of a rank that has left, as it has proved the secret. Its line may
   // close after a goodbye, but if bytes were altered, they may have been the goodbye.
   if (state == LineState::kGarbled) {
@@ -54,13 +55,21 @@ void Failures::hear(const Frame& frame, int origin_fd) {
   if (frame.kind == FrameKind::kFail) {
     fail(frame.status, frame.rank, frame.text, origin_fd);
   } else if (frame.kind == FrameKind::kBye) {
-    // Only rank 0 has lines to all ranks.
-    if (rank_ == 0) lines_.tell(frame, origin_fd);
-    if (departures_.add(frame.rank, frame.completed)) fail_if_departed();
+    const bool is_news = departures_.add(frame.rank, frame.completed);
+    // It may be known from a link already.
+    if (departures_.take_untold(frame.rank)) lines_.tell(frame, origin_fd);
+    if (is_news) fail_if_departed();
   }
 }
 
-// Rank 0 need not forward it: the rank also tells the others, through its own links.
+// Both ends may have missed news of those who left while this one had no parent.
+void Failures::add_line(int rank, Channel channel) {
+  if (rank < rank_) is_orphaned_ = false;
+  ControlLine& line = lines_.add(rank, std::move(channel));
+  for (const Frame& frame : departures_.as_news()) lines_.tell(line, frame);
+}
+
+// It need not be passed on: the rank also tells the others, through its own links and lines.
 void Failures::hear_of_farewell(const LinkFindings::Farewell& farewell) {
   if (departures_.add(farewell.peer, farewell.completed)) fail_if_departed();
 }

@@ -2,10 +2,10 @@
 // Failures: turns any error into one failure that all ranks report in the same way. Only the first
 // cause helps the user. Belongs to the engine; used with the wheel.
 //
-// Every rank has a control line to rank 0, which forwards news to all. If a rank's line to rank 0
-// closes without a goodbye, the rank reports that rank 0 was lost, and rank 0 reports the same of
-// other ranks. A data link that closes without a farewell is at first only a suspicion: its peer
-// may be ending because of a failure that rank 0 is about to report.
+// The control lines form a tree, and each rank passes on what one of its lines brings. If a line
+// closes without a goodbye, both ranks at its ends report that the other was lost. A data link that
+// closes without a farewell is at first only a suspicion: its peer may be ending because of a
+// failure that the lines are about to report.
 //
 // If a link was cut off although its rank left in order, time does not matter: data is missing if
 // everything available was read and an operation still needs more.
@@ -41,6 +41,11 @@ class Failures {
   // origin_fd: the line it came from, which does not get it again. Ignores frames about ranks that
   // do not exist.
   void hear(const Frame& frame, int origin_fd);
+  // A line that was made after the meeting: to a rank whose parent has left, or of such a rank.
+  void add_line(int rank, Channel channel);
+  // This rank's parent has left: it needs another one.
+  bool is_orphaned() const { return is_orphaned_; }
+  bool has_left(int rank) const { return departures_.has(rank); }
   // Findings of the links, and what they and earlier news mean for a new operation.
   void hear_of_farewell(const LinkFindings::Farewell& farewell);
   void hear_of_break(const LinkFindings::Break& found);
@@ -71,7 +76,7 @@ class Failures {
   Departures departures_;
   Suspicions suspicions_;
   std::vector<LinkFindings::Break> broken_;
-  bool has_failed_ = false, has_read_void_ = false;
+  bool has_failed_ = false, has_read_void_ = false, is_orphaned_ = false;
 };
 
 }  // namespace dtl::ring

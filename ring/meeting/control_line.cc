@@ -30,6 +30,7 @@ bool is_acceptable(const ControlHead& head) {
     case FrameKind::kFail:
     case FrameKind::kBye:
     case FrameKind::kShare:
+    case FrameKind::kParent:
       return head.text_bytes <= kMaxFrameText;
   }
   return false;

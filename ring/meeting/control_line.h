@@ -1,8 +1,8 @@
 #pragma once
-// Frames on the control lines, every rank <-> rank 0: who is where, who left, who failed; rank 0
-// passes on what is for everybody. Lines are apart from the links, so that news do not wait behind
-// data. They join only ranks that have proved the secret, and lengths are bounded nevertheless. One
-// thread.
+// Frames on the control lines, which form a tree with rank 0 at its root: who is where, who left,
+// who failed. "rank -> 0" and "0 -> all": the ranks between pass it on. Lines are apart from the
+// links, so that news do not wait behind data. They join only ranks that have proved the secret,
+// and lengths are bounded nevertheless. One thread.
 
 #include <chrono>
 #include <cstdint>
@@ -16,15 +16,16 @@
 namespace dtl::ring {
 
 enum class FrameKind : std::uint32_t {
-  kJoin = 1,   // rank -> 0: text is this rank's listening address and host name
-  kTable = 2,  // 0 -> all: the same of all ranks
-  kReady = 3,  // rank -> 0: all links of this rank exist
-  kGo = 4,     // 0 -> all: all links exist
-  kFail = 5,   // everybody: the communicator failed, with status and reason
-  kBye = 6,    // everybody: `rank` destroyed its communicator after `completed` operations
-  kShare = 7,  // rank -> 0: status is a NodeMemory; text: why it was refused
-  kNodes = 8,  // 0 -> all: text has for each rank whether its node shares memory; status: whether
-               // ranks of some node share cores
+  kJoin = 1,    // rank -> 0: text is this rank's listening address and host name
+  kTable = 2,   // 0 -> all: the same of all ranks
+  kReady = 3,   // rank -> 0: all links of this rank exist
+  kGo = 4,      // 0 -> all: all links exist
+  kFail = 5,    // everybody: the communicator failed, with status and reason
+  kBye = 6,     // everybody: `rank` destroyed its communicator after `completed` operations
+  kShare = 7,   // rank -> 0: status is a NodeMemory; text: why it was refused
+  kNodes = 8,   // 0 -> all: text has for each rank whether its node shares memory; status: whether
+                // ranks of some node share cores
+  kParent = 9,  // 0 -> rank, once: `rank` is its parent, text where that is; this line ends
 };
 
 // How a rank finds the memory of its node's ranks. kCrowded: shared, and the ranks have fewer CPUs
@@ -74,8 +75,9 @@ bool send_until(Channel& channel, std::string_view bytes,
 struct ControlLine {
   int rank = -1;
   Channel channel;
-  FrameReader reader;
-  bool is_open = true;  // the peer may have closed it; the descriptor stays
+  FrameReader reader = {};
+  bool is_open = true;      // the peer may have closed it; the descriptor stays
+  std::string unsent = {};  // frames, or the rest of one, for which there was no room yet
 };
 
 }  // namespace dtl::ring

@@ -7,9 +7,25 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
-#include <string>
+#include <cerrno>
+#include <utility>
 
 namespace dtl::ring {
+namespace {
+
+// True if nothing is left. The line's reader reports a line that has failed.
+bool send_rest(ControlLine& line) {
+  while (!line.unsent.empty()) {
+    const ssize_t n = line.channel.send(line.unsent.data(), line.unsent.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return false;
+    // Part of it, or nothing ever more.
+    line.unsent.erase(0, n < 0 ? line.unsent.size() : static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+}  // namespace
 
 ControlLine* ControlLines::find(int fd) {
   const auto line = std::find_if(lines_.begin(), lines_.end(),
@@ -17,14 +33,37 @@ ControlLine* ControlLines::find(int fd) {
   return line == lines_.end() ? nullptr : &*line;
 }
 
+ControlLine& ControlLines::add(int rank, Channel channel) {
+  return lines_.emplace_back(ControlLine{rank, std::move(channel)});
+}
+
 void ControlLines::tell(const Frame& frame, int origin_fd) {
-  const std::string bytes = encode(frame);
   for (ControlLine& line : lines_) {
-    if (line.is_open && line.channel.fd() != origin_fd) send_now(line.channel, bytes);
+    if (line.channel.fd() != origin_fd) tell(line, frame);
   }
 }
 
-void ControlLines::drain(std::chrono::steady_clock::time_point deadline) const {
+void ControlLines::tell(ControlLine& line, const Frame& frame) {
+  if (!line.is_open) return;
+  line.unsent += encode(frame);
+  send_rest(line);
+}
+
+bool ControlLines::flush() {
+  bool is_sent = true;
+  for (ControlLine& line : lines_) {
+    if (!line.unsent.empty() && line.is_open) is_sent = send_rest(line) && is_sent;
+  }
+  return is_sent;
+}
+
+bool ControlLines::has_unsent() const {
+  return std::any_of(lines_.begin(), lines_.end(),
+                     [](const ControlLine& line) { return line.is_open && !line.unsent.empty(); });
+}
+
+void ControlLines::drain(std::chrono::steady_clock::time_point deadline) {
+  while (!flush() && std::chrono::steady_clock::now() < deadline) ::poll(nullptr, 0, 1);
   for (const ControlLine& line : lines_) {
     if (line.is_open) wait_until_acknowledged(line.channel.fd(), deadline);
   }

@@ -1,10 +1,12 @@
 #pragma once
-// ControlLines: those of one rank once all have met: rank 0 has one to every other rank, the others
-// have one to rank 0. A star, so that every rank hears of a failure in two steps at most, and rank
-// 0 decides which of several comes first. Owned by the engine's progress, used with the wheel.
-// Knows nothing of what frames mean.
+// ControlLines: those of one rank once all have met: to its parent and its children in the tree
+// (control_tree.h). What one line brings goes to all others, so that every rank hears of a failure
+// in a few steps. A rank whose parent leaves gets another one (LateLinks). Owned by the engine's
+// progress, used with the wheel. Knows nothing of what frames mean.
 
 #include <chrono>
+#include <deque>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -14,18 +16,24 @@ namespace dtl::ring {
 
 class ControlLines {
  public:
-  explicit ControlLines(std::vector<ControlLine> lines) : lines_(std::move(lines)) {}
+  explicit ControlLines(std::vector<ControlLine> lines)
+      : lines_(std::make_move_iterator(lines.begin()), std::make_move_iterator(lines.end())) {}
 
-  const std::vector<ControlLine>& all() const { return lines_; }
+  const std::deque<ControlLine>& all() const { return lines_; }
+  ControlLine& add(int rank, Channel channel);
   ControlLine* find(int fd);  // null: it is none of these
   // Tells everybody whose line is open, except the one that said it: origin_fd, or -1.
   void tell(const Frame& frame, int origin_fd);
+  void tell(ControlLine& line, const Frame& frame);
+  // Sends what has found no room before. False: some of it still has none.
+  bool flush();
+  bool has_unsent() const;
   // Until all that was told has been acknowledged, or the deadline has come. A process that exits
   // with unread input on a socket resets the connection, and the last frame could be lost.
-  void drain(std::chrono::steady_clock::time_point deadline) const;
+  void drain(std::chrono::steady_clock::time_point deadline);
 
  private:
-  std::vector<ControlLine> lines_;
+  std::deque<ControlLine> lines_;  // references to them stay valid
 };
 
 // Until what was sent has been acknowledged, the peer has gone, or the deadline has come.

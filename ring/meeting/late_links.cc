@@ -47,12 +47,37 @@ void LateLinks::want(int peer, Lane lane) {
   has_wants_ = true;
 }
 
+void LateLinks::call(int rank) {
+  line_.emplace(*identity_, rank, Stream::kControl, std::vector{*members_.of(rank).address});
+  has_wants_ = true;
+}
+
+void LateLinks::admit(Caller caller, News& news) {
+  if (caller.hello.stream != Stream::kControl) return builder_.admit(std::move(caller));
+  const int from = caller.hello.from;
+  if (from <= identity_->rank || from >= identity_->world) return;
+  news.lines.push_back({from, std::move(caller.channel)});
+}
+
+void LateLinks::make_line(News& news) {
+  if (!line_) return;
+  if (Channel channel = line_->step(); channel.valid()) {
+    news.lines.push_back({line_->to(), std::move(channel)});
+  } else if (line_->is_refused()) {
+    news.uncalled = line_->to();
+  } else {
+    return;
+  }
+  line_.reset();
+}
+
 void LateLinks::watch() {
   watch_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
   if (!watch_.valid()) throw CommError(DT_E_SYS, "cannot create an epoll", errno_text(errno));
   std::vector<pollfd> set;
   acceptor_.add_to_poll(set);
   builder_.add_to_poll(set);
+  if (line_) line_->add_to_poll(set);
   for (const pollfd& entry : set) {
     epoll_event event{};
     event.events = epoll_events(entry.events);
@@ -67,8 +92,11 @@ LateLinks::News LateLinks::step() {
   News news;
   has_wants_ = false;
   try {
-    for (Caller& caller : acceptor_.step()) {
-      if (caller.hello.stream != Stream::kControl) builder_.admit(std::move(caller));
+    for (Caller& caller : acceptor_.step()) admit(std::move(caller), news);
+    make_line(news);
+    for (const Line& line : news.lines) {
+      send_without_delay(line.channel.fd());
+      notice_dead_hosts(line.channel.fd(), settings_.silence);
     }
     news.made = builder_.step();
     news.refusals = builder_.take_refusals();
@@ -96,7 +124,8 @@ std::optional<LateLinks::Failure> LateLinks::look_at_time() const {
 
 Clock::time_point LateLinks::due() const {
   if (has_wants_) return Clock::time_point::min();
-  return std::min({acceptor_.due(), builder_.due(), deadline()});
+  const auto line_due = line_ ? line_->due() : Clock::time_point::max();
+  return std::min({acceptor_.due(), builder_.due(), line_due, deadline()});
 }
 
 }  // namespace dtl::ring

@@ -38,6 +38,8 @@ void MeetingLines::turn(const std::vector<Connector*>& connectors) {
       callers_.push_back(std::move(caller));  // may know the nodes already, this rank not yet
     } else if (members_.leads()) {
       admit(std::move(caller));
+    } else {
+      admit_child(std::move(caller));
     }
   }
   read();
@@ -69,26 +71,23 @@ void MeetingLines::admit(Caller caller) {
   add(from, std::move(caller.channel));
 }
 
+// Rank 0 has sent it here. It may be early: this rank waits for the table itself.
+void MeetingLines::admit_child(Caller caller) {
+  const int from = caller.hello.from;
+  if (from <= members_.identity.rank || from >= members_.identity.world) return;
+  const auto is_same = [&](const ControlLine& line) { return line.rank == from; };
+  if (std::any_of(lines_.begin(), lines_.end(), is_same)) return;
+  add(from, std::move(caller.channel));
+  if (!table_.empty()) send_until(lines_.back().channel, table_, deadline_);
+}
+
 void MeetingLines::read() {
   for (ControlLine& line : lines_) {
     std::vector<Frame> frames;
     const LineState state = line.reader.read(line.channel, frames);
-    for (const Frame& frame : frames) {
-      if (has_gone_) {
-        early_.push_back(frame);  // of the running ring, not of this meeting
-      } else if (frame.kind == FrameKind::kFail) {
-        throw CommError(frame.status, frame.text, {});
-      } else if (frame.kind == FrameKind::kBye) {
-        throw CommError(DT_E_PEER, members_.name(line.rank) + " left while the ring was formed",
-                        {});
-      } else if (frame.kind == FrameKind::kGo) {
-        // Frames behind it may come in the same read: another rank can fail as soon as it may run.
-        has_gone_ = true;
-      } else {
-        hear_(line.rank, frame);
-      }
-    }
-    if (state != LineState::kOpen && !has_gone_) {
+    for (const Frame& frame : frames) hear(line, frame);
+    if (parent_ && line.rank == 0) line.is_open = false;
+    if (state != LineState::kOpen && !has_gone_ && line.is_open) {
       const int error = line.reader.closing_error();
       if (error == kAltered || error == kRejected) {
         throw CommError(
@@ -100,6 +99,66 @@ void MeetingLines::read() {
                       state == LineState::kGarbled ? "it sent garbage" : "connection closed");
     }
   }
+  std::erase_if(lines_, [&](const ControlLine& line) { return parent_ && line.rank == 0; });
+}
+
+void MeetingLines::hear(ControlLine& line, const Frame& frame) {
+  // Of the running ring, not of this meeting. It may come in the same read as kGo: another rank can
+  // fail as soon as it may run.
+  if (has_gone_) return early_.push_back({frame, line.channel.fd()});
+  switch (frame.kind) {
+    case FrameKind::kFail:
+      throw CommError(frame.status, frame.text, {});
+    case FrameKind::kBye:
+      throw CommError(DT_E_PEER, members_.name(line.rank) + " left while the ring was formed", {});
+    case FrameKind::kParent:
+      parent_ = frame;
+      return;
+    case FrameKind::kJoin:
+      return hear_(line.rank, frame);
+    case FrameKind::kReady:
+    case FrameKind::kShare:
+      if (!members_.leads()) return send_up(frame);
+      if (frame.rank > 0 && frame.rank < members_.identity.world) hear_(frame.rank, frame);
+      return;
+    case FrameKind::kGo:
+      has_gone_ = true;
+      return hand_down(frame);
+    case FrameKind::kTable:
+    case FrameKind::kNodes:
+      if (is_below(line)) return;
+      hand_down(frame);
+      return hear_(line.rank, frame);
+  }
+}
+
+void MeetingLines::hand_down(const Frame& frame) {
+  const std::string bytes = encode(frame);
+  if (frame.kind == FrameKind::kTable) table_ = bytes;
+  for (ControlLine& line : lines_) {
+    if (is_below(line)) send_until(line.channel, bytes, deadline_);
+  }
+}
+
+void MeetingLines::send_up(const Frame& frame) {
+  const std::string bytes = encode(frame);
+  for (ControlLine& line : lines_) {
+    if (!is_below(line)) send_until(line.channel, bytes, deadline_);
+  }
+}
+
+void MeetingLines::make_tree(std::uint32_t fan_out) {
+  const auto is_child = [&](const ControlLine& line) {
+    return static_cast<std::uint32_t>(line.rank) <= fan_out;
+  };
+  for (ControlLine& line : lines_) {
+    if (is_child(line)) continue;
+    const int parent = parent_of(line.rank, fan_out);
+    PeerInfo there = members_.of(parent);
+    there.share.clear();
+    send_now(line.channel, encode({FrameKind::kParent, 0, parent, 0, encode_peer(there)}));
+  }
+  std::erase_if(lines_, [&](const ControlLine& line) { return !is_child(line); });
 }
 
 void MeetingLines::send(const Frame& frame) {
@@ -108,8 +167,7 @@ void MeetingLines::send(const Frame& frame) {
 }
 
 void MeetingLines::publish(const Frame& frame) {
-  const std::string bytes = encode(frame);
-  for (ControlLine& line : lines_) send_until(line.channel, bytes, deadline_);
+  hand_down(frame);
 }
 
 void MeetingLines::check_deadline(const std::string& what, const std::vector<int>& missing) const {

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
+#include <string_view>
+
 #include "ring/common/comm_error.h"
 #include "ring/common/descriptors.h"
 
@@ -52,7 +55,7 @@ NodeMemory NodeSharing::memory_here() const {
 
 std::string NodeSharing::ask(const std::string& refusal) {
   const NodeMemory memory = refusal.empty() ? memory_here() : NodeMemory::kRefused;
-  lines_.send(
+  lines_.send_up(
       {FrameKind::kShare, static_cast<std::int32_t>(memory), members_.identity.rank, 0, refusal});
   while (nodes_.empty()) {
     lines_.check_deadline("did not say which ranks share a node", {0});
@@ -72,14 +75,13 @@ std::string NodeSharing::decide(const std::string& refusal) {
     lines_.check_deadline("did not open the memory of their nodes", missing);
     lines_.turn();
   }
+  std::set<std::string_view> refusing{""};  // nodes
+  for (std::size_t i = 0; i < refused_.size(); ++i) {
+    if (refused_[i]) refusing.insert(members_.infos[i].node);
+  }
   std::string shares;
   for (const PeerInfo& member : members_.infos) {
-    const auto refuses = [&](std::size_t i) {
-      return refused_[i] && members_.infos[i].node == member.node;
-    };
-    bool is_shared = !member.node.empty();
-    for (std::size_t i = 0; i < refused_.size(); ++i) is_shared = is_shared && !refuses(i);
-    shares += is_shared ? '1' : '0';
+    shares += refusing.contains(member.node) ? '0' : '1';
   }
   lines_.publish({FrameKind::kNodes, is_crowded_ ? 1 : 0, 0, 0, shares});
   return shares;

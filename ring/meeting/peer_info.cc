@@ -95,8 +95,8 @@ PeerInfo decode_peer(std::string_view text, const Address& own) {
 }
 
 std::string encode_table(const Settings& settings, const std::vector<PeerInfo>& members) {
-  const std::uint32_t numbers[] = {settings.streams, settings.wire, settings.flags, settings.tunes,
-                                   settings.most_linked};
+  const std::uint32_t numbers[] = {settings.streams, settings.wire,        settings.flags,
+                                   settings.tunes,   settings.most_linked, settings.fan_out};
   std::string text;
   put(text, {reinterpret_cast<const char*>(numbers), sizeof numbers});
   put(text, settings.allreduce);
@@ -106,13 +106,19 @@ std::string encode_table(const Settings& settings, const std::vector<PeerInfo>& 
 
 void decode_table(std::string_view text, const Address& own, Settings& settings,
                   std::vector<PeerInfo>& members) {
-  std::uint32_t numbers[5];
+  std::uint32_t numbers[6];
   const std::string_view head = take(text);
   if (head.size() != sizeof numbers) {
     throw CommError(DT_E_SYS, "cannot join the ring", "the table of ranks is garbled");
   }
   std::memcpy(numbers, head.data(), sizeof numbers);
-  settings = {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], std::string(take(text))};
+  settings = {numbers[0],
+              numbers[1],
+              numbers[2],
+              numbers[3],
+              numbers[4],
+              numbers[5],
+              std::string(take(text))};
   for (PeerInfo& member : members) member = decode_peer(take(text), own);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ring/common/socket.h"
+#include "ring/meeting/control_tree.h"
 
 namespace dtl::ring {
 
@@ -36,7 +37,10 @@ struct Settings {
   // Whether the table of allreduces is measured: a flag.
   std::uint32_t tunes = 0;
   // The most ranks that all connect to all others at once; more of them make links on first use.
-  std::uint32_t most_linked = 17;
+  std::uint32_t most_linked = kFanOut + 1;
+  // The most control lines of a rank to others below it; only of ranks that make links on first
+  // use.
+  std::uint32_t fan_out = kFanOut;
   std::string allreduce;
 };
 

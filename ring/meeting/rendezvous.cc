@@ -10,7 +10,6 @@
 #include "ring/common/comm_error.h"
 #include "ring/common/descriptors.h"
 #include "ring/common/socket.h"
-#include "ring/meeting/meeting_lines.h"
 #include "ring/meeting/members.h"
 #include "ring/meeting/node_sharing.h"
 
@@ -40,6 +39,8 @@ class Rendezvous {
   void listen_at(Fd listener);
   void listen_as_leader(const std::vector<Address>& addresses);
   void join_leader(const std::vector<Address>& addresses);
+  Channel call(int rank, const std::vector<Address>& addresses);
+  void join_parent(const Frame& parent);
   void gather_members();
   void receive_table();
   void build_links();
@@ -77,6 +78,7 @@ Links Rendezvous::run() {
       listen_as_leader(addresses);
       gather_members();
       // Only when all have joined: the table is complete or is not sent.
+      if (!links_all()) lines_.make_tree(links_.settings.fan_out);
       lines_.publish({FrameKind::kTable, 0, 0, 0, encode_table(links_.settings, members_.infos)});
     } else {
       join_leader(addresses);
@@ -86,7 +88,7 @@ Links Rendezvous::run() {
     if (links_all()) build_links();
     agree();
   } catch (const CommError& error) {
-    // Rank 0 passes nothing on here: its own failure, which follows, tells the others.
+    // Each rank passes it on in this way: its own failure, which follows, tells the others.
     lines_.send({FrameKind::kFail, error.dt_status(), rank, 0, error.what()});
     throw;
   }
@@ -99,8 +101,8 @@ Links Rendezvous::run() {
   links_.is_crowded = sharing_.is_crowded();
   links_.warning = sharing_.warning();
   if (!links_all()) {
-    const LateLinks::Settings settings{links_.settings.streams,
-                                       std::chrono::milliseconds(place_.timeout_ms)};
+    const LateLinks::Settings settings{
+        links_.settings.streams, std::chrono::milliseconds(place_.timeout_ms), place_.silence};
     links_.late = std::make_unique<LateLinks>(std::move(identity_), std::move(members_.infos),
                                               std::move(outcome.acceptor),
                                               std::move(outcome.callers), settings);
@@ -127,27 +129,44 @@ void Rendezvous::listen_as_leader(const std::vector<Address>& addresses) {
   links_.settings = place_.settings;
 }
 
-void Rendezvous::join_leader(const std::vector<Address>& addresses) {
-  const Identity& identity = members_.identity;
-  Connector connector(identity, 0, Stream::kControl, addresses);
+// Its control line.
+Channel Rendezvous::call(int rank, const std::vector<Address>& addresses) {
+  Connector connector(members_.identity, rank, Stream::kControl, addresses);
   Channel channel = connector.step();
   while (!channel.valid()) {
     if (Clock::now() >= lines_.deadline()) {
       const int status = connector.last_status() == DT_E_AUTH ? DT_E_AUTH : DT_E_TIMEOUT;
-      throw CommError(status, fmt::format("cannot reach rank 0 within {} ms", place_.timeout_ms),
-                      connector.last_reason());
+      throw CommError(
+          status,
+          fmt::format("cannot reach {} within {} ms", members_.name(rank), place_.timeout_ms),
+          connector.last_reason());
     }
     lines_.turn({&connector});
     channel = connector.step();
   }
+  return channel;
+}
+
+void Rendezvous::join_leader(const std::vector<Address>& addresses) {
+  Channel channel = call(0, addresses);
   // The interface that reaches rank 0 most likely reaches the others, too. Unless the user names
   // another one, this rank listens there.
   here_ = local_address(channel.fd());
   const Address address =
       place_.own_address.empty() ? here_->with_port(0) : resolve(place_.own_address, 0).front();
   listen_at(listen_on(address, kBacklog));
-  send_now(channel, encode({FrameKind::kJoin, 0, identity.rank, 0, encode_peer(members_.own())}));
+  const int rank = members_.identity.rank;
+  send_now(channel, encode({FrameKind::kJoin, 0, rank, 0, encode_peer(members_.own())}));
   lines_.add(0, std::move(channel));
+}
+
+void Rendezvous::join_parent(const Frame& parent) {
+  if (parent.rank < 0 || parent.rank >= members_.identity.rank) {
+    throw CommError(DT_E_SYS, "cannot join the ring", "rank 0 named a parent that does not exist");
+  }
+  PeerInfo& info = members_.infos[static_cast<std::size_t>(parent.rank)];
+  info = decode_peer(parent.text, *here_);
+  lines_.add(parent.rank, call(parent.rank, {*info.address}));
 }
 
 void Rendezvous::gather_members() {
@@ -166,6 +185,7 @@ void Rendezvous::gather_members() {
 void Rendezvous::receive_table() {
   while (table_.empty()) {
     lines_.check_deadline("did not send the table of ranks", {0});
+    if (const auto parent = lines_.take_parent()) join_parent(*parent);
     lines_.turn();
   }
   decode_table(table_, *here_, links_.settings, members_.infos);
@@ -201,9 +221,9 @@ void Rendezvous::agree() {
       lines_.check_deadline("did not link up with their peers", missing);
       lines_.turn();
     }
-    return lines_.send({FrameKind::kGo, 0, 0, 0, {}});
+    return lines_.publish({FrameKind::kGo, 0, 0, 0, {}});
   }
-  lines_.send({FrameKind::kReady, 0, members_.identity.rank, 0, {}});
+  lines_.send_up({FrameKind::kReady, 0, members_.identity.rank, 0, {}});
   while (!lines_.has_gone()) {
     lines_.check_deadline("did not say that all links exist", {0});
     lines_.turn();
@@ -230,6 +250,7 @@ void Rendezvous::hear(int rank, const Frame& frame) {
     case FrameKind::kGo:
     case FrameKind::kFail:
     case FrameKind::kBye:
+    case FrameKind::kParent:
       return;  // the lines have taken those
   }
 }

@@ -1,9 +1,10 @@
 #pragma once
 // How `world` ranks find each other. Rank 0 listens on the master address; every other rank
-// connects to it (the control line, which stays open), says where it listens itself and on which
-// node it is, and gets the table of all ranks. Ranks of one node open each other's memory. In a
-// small world those of different nodes connect to each other, and then close their listeners; in a
-// large one they do so on first use (LateLinks).
+// connects to it, and says where it listens itself and on which node it is. That connection stays
+// open as its control line; in a large world most ranks get one to a parent instead, so that they
+// form a tree. Along the lines comes the table of all ranks. Ranks of one node open each other's
+// memory. In a small world those of different nodes connect to each other, and then close their
+// listeners; in a large one they do so on first use (LateLinks).
 //
 // Blocks its caller, on one thread, until done or until CommError. On failure every rank that had
 // joined is told why, so that all ranks name the same reason.
@@ -20,6 +21,7 @@
 #include "ring/meeting/handshake.h"
 #include "ring/meeting/late_links.h"
 #include "ring/meeting/link_builder.h"
+#include "ring/meeting/meeting_lines.h"
 #include "ring/meeting/peer_info.h"
 
 namespace dtl::ring {
@@ -40,10 +42,10 @@ struct MeetingPlace {
 
 struct Links {
   std::vector<std::string> hosts;       // of every rank, for messages
-  std::vector<ControlLine> control;     // rank 0: to every other rank; else: to rank 0
+  std::vector<ControlLine> control;     // to this rank's parent and children
   std::vector<LinkBuilder::Made> made;  // connections to ranks of other nodes
   std::unique_ptr<LateLinks> late;      // makes others on first use; null: all exist
-  std::vector<Frame> early;             // what rank 0 said after it had said that all links exist
+  std::vector<EarlyFrame> early;        // what was said after rank 0 had said that all links exist
   NodeMap map;
   int local = 0;            // this rank's place in its node
   bool is_crowded = false;  // ranks of some node share cores

@@ -188,6 +188,95 @@ TEST(LateLinks, StrangersAfterTheMeetingDisturbNobody) {
   for (auto& each : barriers) EXPECT_EQ(each.get(), DT_OK);
 }
 
+// Ranks 1 and 2 are the children of rank 0, 3 to 6 theirs, 7 to 14 theirs.
+constexpr int kTree = 15;
+
+Tuning of_tree() {
+  Tuning tuning = late();
+  tuning.fan_out = 2;
+  return tuning;
+}
+
+// Each rank waits for a message that never comes, from another rank than `lost`, in vain.
+int wait_in_vain(dt_comm* comm, int rank) {
+  std::uint32_t value = 0;
+  const int status = receive(comm, rank == 13 ? 12 : 13, value);
+  RankProcess::report(last_error(comm));
+  return status == DT_E_PEER ? 0 : 1;
+}
+
+TEST(ControlTree, EveryRankHearsOfALostOneWhereverItIs) {
+  for (const int lost : {0, 2, 5, 14}) {
+    const Place place = free_place();
+    std::vector<RankProcess> ranks;
+    for (int rank = 0; rank < kTree; ++rank) {
+      ranks.emplace_back(options_for(place, rank, kTree), of_tree(), [rank](dt_comm* comm) {
+        RankProcess::say_ready();
+        return wait_in_vain(comm, rank);
+      });
+    }
+    for (RankProcess& rank : ranks) rank.wait_ready();
+    ranks[static_cast<std::size_t>(lost)].kill_now();
+    for (int rank = 0; rank < kTree; ++rank) {
+      if (rank == lost) continue;
+      RankProcess& process = ranks[static_cast<std::size_t>(rank)];
+      EXPECT_THAT(process.wait_report(),
+                  AllOf(HasSubstr("rank " + std::to_string(lost) + " "), HasSubstr("was lost")));
+      EXPECT_EQ(process.wait_status(), 0);
+    }
+  }
+}
+
+// Ranks 1 and 3 leave: what was below them must get its news from rank 0 then.
+TEST(ControlTree, RanksWhoseParentsHaveLeftStillHearOfALostOne) {
+  const Place place = free_place();
+  std::vector<RankProcess> ranks;
+  for (int rank = 0; rank < kTree; ++rank) {
+    ranks.emplace_back(options_for(place, rank, kTree), of_tree(), [rank](dt_comm* comm) {
+      if (rank == 1 || rank == 3) return 0;
+      RankProcess::say_ready();
+      return wait_in_vain(comm, rank);
+    });
+  }
+  for (const std::size_t rank : {1U, 3U}) EXPECT_EQ(ranks[rank].wait_status(), 0);
+  for (std::size_t rank = 0; rank < kTree; ++rank) {
+    if (rank != 1 && rank != 3) ranks[rank].wait_ready();
+  }
+  // Not waited for: whoever has no parent yet hears of it when it has one.
+  ranks[14].kill_now();
+  for (std::size_t rank = 0; rank < 14; ++rank) {
+    if (rank == 1 || rank == 3) continue;
+    EXPECT_THAT(ranks[rank].wait_report(), AllOf(HasSubstr("rank 14 "), HasSubstr("was lost")))
+        << "rank " << rank;
+    EXPECT_EQ(ranks[rank].wait_status(), 0);
+  }
+}
+
+TEST(ControlTree, AnAbortRightAfterTheMeetingReachesAll) {
+  run_ranks(kTree, of_tree(), {}, [](dt_comm* comm, int rank) {
+    if (rank == 11) {
+      EXPECT_EQ(dt_comm_abort(comm, "enough"), DT_OK);
+    }
+    EXPECT_EQ(barrier(comm), DT_E_ABORTED);
+    EXPECT_THAT(last_error(comm), HasSubstr("enough"));
+  });
+}
+
+TEST(ControlTree, AFailureWhileRanksMeetReachesAll) {
+  const Place place = free_place();
+  std::vector<std::future<Joined>> ranks;
+  for (int rank = 0; rank < kTree; ++rank) {
+    dt_options options = options_for(place, rank, kTree);
+    options.connect_timeout_ms = 1500;
+    if (rank != 9) ranks.push_back(join_later(options, of_tree()));
+  }
+  for (auto& rank : ranks) {
+    const Joined joined = rank.get();
+    EXPECT_EQ(joined.status, DT_E_TIMEOUT);
+    EXPECT_THAT(joined.error, HasSubstr("rank 9 did not join"));
+  }
+}
+
 // Steps `links` as the engine does, until something has failed.
 std::optional<LateLinks::Failure> step_until_failure(LateLinks& links) {
   const auto deadline = Clock::now() + 30s;

@@ -25,6 +25,20 @@ constexpr char kReady = '\1';
 // All ranks of a ring are threads of this program, whose soft limit may be 1,024.
 [[maybe_unused]] const bool kLimitIsRaised = (raise_descriptor_limit(), true);
 
+int create(const dt_options& options, const std::optional<Tuning>& tuning, CommPtr& comm) {
+  dt_comm* created = nullptr;
+  int status = 0;
+  if (tuning) {
+    Comm* tuned = nullptr;
+    status = create_comm(options, *tuning, &tuned);
+    created = reinterpret_cast<dt_comm*>(tuned);
+  } else {
+    status = dt_comm_create(&options, &created);
+  }
+  comm.reset(created);
+  return status;
+}
+
 void run_threads(int world, const std::function<void(dt_options&)>& adjust, const Body& body,
                  const std::function<Tuning(int rank)>& tuning_of) {
   const Place place = free_place();
@@ -33,9 +47,8 @@ void run_threads(int world, const std::function<void(dt_options&)>& adjust, cons
     threads.emplace_back([&, rank] {
       dt_options options = options_for(place, rank, world);
       if (adjust) adjust(options);
-      Comm* created = nullptr;
-      const int status = create_comm(options, tuning_of(rank), &created);
-      const CommPtr comm(reinterpret_cast<dt_comm*>(created));
+      CommPtr comm;
+      const int status = create(options, tuning_of(rank), comm);
       ASSERT_EQ(status, DT_OK) << "rank " << rank << ": " << last_error(comm.get());
       body(comm.get(), rank);
     });
@@ -93,18 +106,10 @@ std::string last_error(dt_comm* comm) {
   return text.data();
 }
 
-Tuning tuning_of_programs() {
-  Tuning tuning;
-  tuning.tunes = true;
-  return tuning;
-}
-
-std::future<Joined> join_later(const dt_options& options, const Tuning& tuning) {
+std::future<Joined> join_later(const dt_options& options, const std::optional<Tuning>& tuning) {
   return std::async(std::launch::async, [options, tuning] {
     Joined joined;
-    Comm* created = nullptr;
-    joined.status = create_comm(options, tuning, &created);
-    joined.comm.reset(reinterpret_cast<dt_comm*>(created));
+    joined.status = create(options, tuning, joined.comm);
     joined.error = last_error(joined.comm.get());
     return joined;
   });
@@ -156,7 +161,7 @@ void run_nodes(int world, int per_node, const std::function<void(dt_options&)>& 
   });
 }
 
-RankProcess::RankProcess(const dt_options& options, const Tuning& tuning,
+RankProcess::RankProcess(const dt_options& options, const std::optional<Tuning>& tuning,
                          const std::function<int(dt_comm*)>& body) {
   Pipe pipe = make_pipe();
   pid_ = ::fork();
@@ -164,16 +169,14 @@ RankProcess::RankProcess(const dt_options& options, const Tuning& tuning,
   if (pid_ == 0) {
     to_parent = pipe.write_end.release();
     pipe.read_end.reset();
-    Comm* created = nullptr;
+    CommPtr comm;
     int result = 99;
-    const int status = create_comm(options, tuning, &created);
-    auto* comm = reinterpret_cast<dt_comm*>(created);
-    if (status == DT_OK) {
-      result = body(comm);
+    if (create(options, tuning, comm) == DT_OK) {
+      result = body(comm.get());
     } else {
-      report(last_error(comm));
+      report(last_error(comm.get()));
     }
-    dt_comm_destroy(comm);
+    comm.reset();
     ::_exit(result);
   }
   from_child_ = pipe.read_end.release();

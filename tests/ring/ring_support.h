@@ -8,6 +8,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,10 +46,9 @@ struct Joined {
   CommPtr comm;
   std::string error;
 };
-// Of dt_comm_create.
-Tuning tuning_of_programs();
+// With a tuning, not by dt_comm_create.
 std::future<Joined> join_later(const dt_options& options,
-                               const Tuning& tuning = tuning_of_programs());
+                               const std::optional<Tuning>& tuning = std::nullopt);
 // Checks that all have joined and pass a barrier.
 void expect_ring_works(std::vector<std::future<Joined>>& ranks);
 
@@ -69,8 +69,8 @@ void run_nodes(int world, int per_node, const std::function<void(dt_options&)>& 
 class RankProcess {
  public:
   RankProcess(const dt_options& options, const std::function<int(dt_comm*)>& body)
-      : RankProcess(options, tuning_of_programs(), body) {}
-  RankProcess(const dt_options& options, const Tuning& tuning,
+      : RankProcess(options, std::nullopt, body) {}
+  RankProcess(const dt_options& options, const std::optional<Tuning>& tuning,
               const std::function<int(dt_comm*)>& body);
   ~RankProcess();
   RankProcess(RankProcess&& other) noexcept;
