@@ -15,6 +15,11 @@ namespace {
 // One write takes at most about this much, so that a heartbeat never waits behind more.
 constexpr std::size_t kBatchBytes = 64 << 10;
 
+// A rank that prints a thousand lines a second would cost both ends a packet for each. Output that
+// comes within this time after a write waits for the end of it; a person does not notice.
+constexpr auto kGatherTime = std::chrono::milliseconds(10);
+constexpr std::size_t kGatherBytes = 16 << 10;  // more is worth a frame of its own
+
 // Timers replace condition variables, which coroutines cannot wait for: they never expire, and
 // cancel() wakes all waiters. A wake-up that comes before the wait is lost, so callers check their
 // condition first, in the same step.
@@ -46,14 +51,52 @@ void Connection::send(Message message) {
   if (urgent) {
     if (const auto receipt = link_.receipt(true)) queue(urgent_, *receipt);
   }
-  if (!urgent) ++handed_over_;
-  queue(urgent ? urgent_ : normal_, std::move(message));
+  if (auto* output = std::get_if<Output>(&message)) {
+    gather(std::move(*output));
+  } else {
+    if (!urgent) {
+      end_gathering();
+      ++handed_over_;
+      is_hurried_ = true;
+    }
+    queue(urgent ? urgent_ : normal_, std::move(message));
+  }
   // The other end reads nothing; more would fill the memory.
   if (queued_bytes_ > kMaxQueuedBytes) {
     close();
-  } else {
+  } else if (!is_gathering_ || !may_wait()) {
     wake_.cancel();
   }
+}
+
+void Connection::gather(Output output) {
+  const std::size_t size = output.bytes.size();
+  const bool continues =
+      gathered_ && gathered_->rank == output.rank && gathered_->stream == output.stream;
+  if (continues && gathered_->bytes.size() + size <= kGatherBytes) {
+    gathered_->bytes += output.bytes;
+    queued_bytes_ += size;
+    return;
+  }
+  end_gathering();
+  ++handed_over_;
+  if (size > kGatherBytes) return queue(normal_, std::move(output));
+  queued_bytes_ += size;
+  gathered_ = std::move(output);
+}
+
+void Connection::end_gathering() {
+  if (!gathered_) return;
+  queued_bytes_ -= gathered_->bytes.size();
+  queue(normal_, std::move(*gathered_));
+  gathered_.reset();
+}
+
+// Only a little output waits, and some was written a moment ago.
+bool Connection::may_wait() const {
+  return !is_hurried_ && !finishing_ && !closed_ && stream_ && again_.empty() && urgent_.empty() &&
+         (gathered_ || !normal_.empty()) && queued_bytes_ < kBatchBytes &&
+         asio::steady_timer::clock_type::now() < next_write_;
 }
 
 awaitable<std::optional<Message>> Connection::receive() {
@@ -123,6 +166,7 @@ void Connection::take_from(std::deque<Frame>& queue, std::vector<std::string>& b
 std::vector<std::string> Connection::next_batch() {
   std::vector<std::string> batch;
   std::size_t size = 0;
+  end_gathering();
   take_from(again_, batch, size);
   if (again_.empty()) {                  // must come first
     if (!opened_ && !normal_.empty()) {  // the other end expects a greeting as the first frame
@@ -134,14 +178,24 @@ std::vector<std::string> Connection::next_batch() {
     take_from(urgent_, batch, size);
     take_from(normal_, batch, size);
   }
+  is_hurried_ = is_hurried_ && !normal_.empty();
   return batch;
 }
 
 awaitable<void> Connection::run_writer() {
   while (!closed_) {
+    if (may_wait()) {
+      is_gathering_ = true;
+      wake_.expires_at(next_write_);
+      co_await sleep_until_woken(wake_);
+      wake_.expires_at(asio::steady_timer::time_point::max());
+      is_gathering_ = false;
+      continue;
+    }
     std::vector<std::string> batch;
     if (stream_) batch = next_batch();
     if (!batch.empty()) {
+      next_write_ = asio::steady_timer::clock_type::now() + kGatherTime;
       co_await write_batch(std::move(batch));
     } else if (finishing_ && (normal_.empty() || !stream_)) {
       co_return;

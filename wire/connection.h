@@ -29,7 +29,9 @@ class Connection {
   // code that asks how it ended.
   Connection(asio::io_context& context, std::shared_ptr<ByteStream> stream, std::string received);
 
-  // Throws Error(kUsage) when the message exceeds its limits. Does nothing after close().
+  // Throws Error(kUsage) when the message exceeds its limits. Does nothing after close(). Output
+  // that soon follows other output may wait for a few milliseconds: for more of it, so that many
+  // lines travel together, or for another message.
   void send(Message message);
   // The next message; nullopt at the end of the stream, and after detach(). Throws Error(kVersion)
   // on garbage, and whatever ByteStream::read throws.
@@ -58,11 +60,12 @@ class Connection {
   awaitable<bool> wait_attached();
   LinkEnd& link() { return link_; }
 
-  // How many messages send() was given, except heartbeats and receipts; and whether that many are
+  // How many frames send() has made, without heartbeats and receipts; and whether that many are
   // known to have arrived. Without keep_sent() nobody reports arrival, so it is assumed.
   std::uint64_t handed_over() const { return handed_over_; }
   bool has_arrived(std::uint64_t messages) const {
-    return !link_.keeps() || handed_over_ - normal_.size() - unarrived_.size() >= messages;
+    const std::size_t waiting = normal_.size() + unarrived_.size() + (gathered_ ? 1 : 0);
+    return !link_.keeps() || handed_over_ - waiting >= messages;
   }
 
  private:
@@ -71,12 +74,19 @@ class Connection {
   std::optional<Message> next_message();
   bool acknowledge(std::uint64_t received);
   void queue(std::deque<Frame>& queue, Message message);
+  void gather(Output output);
+  void end_gathering();
+  bool may_wait() const;
   awaitable<void> write_batch(std::vector<std::string> batch);
 
   std::shared_ptr<ByteStream> stream_;  // shared with its reader and writer; null: detached
   FrameReader reader_;
-  std::deque<Frame> urgent_, normal_;  // without their sequence numbers
-  std::size_t queued_bytes_ = 0;       // of both queues and the batch being written
+  std::deque<Frame> urgent_, normal_;            // without their sequence numbers
+  std::optional<Output> gathered_;               // behind normal_, for as long as it may grow
+  std::size_t queued_bytes_ = 0;                 // of all these and the batch being written
+  bool is_hurried_ = false;                      // something waits that is not output
+  bool is_gathering_ = false;                    // the writer waits for more output
+  asio::steady_timer::time_point next_write_{};  // of output alone
   LinkEnd link_;
   std::deque<Frame> again_;  // to be sent again, unchanged
   std::uint64_t handed_over_ = 0;

@@ -5,6 +5,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/limits.h"
@@ -89,6 +94,49 @@ TEST(Connection, BoundsItsQueueForAProducerThatWaits) {
   run(ends.context, group);
   EXPECT_EQ(messages.size(), 200u);
   EXPECT_LT(most_queued, (1u << 18) + kMaxOutputBytes + 100);
+}
+
+awaitable<void> collect_until_exit(Connection& connection, std::vector<Message>& messages) {
+  while (messages.empty() || !std::holds_alternative<Exited>(messages.back())) {
+    const auto message = co_await connection.receive();
+    if (!message) co_return;
+    messages.push_back(*message);
+  }
+}
+
+awaitable<void> print_lines(asio::io_context& context, Connection& connection, int count) {
+  for (int i = 0; i < count; ++i) {
+    const Stream stream = i % 100 < 90 ? Stream::kStdout : Stream::kStderr;
+    connection.send(Output{7, stream, "line " + std::to_string(i) + "\n"});
+    co_await asio::post(context, asio::use_awaitable);  // the writer may write it
+  }
+  connection.send(Exited{7, 0, 0});
+  connection.finish();
+}
+
+TEST(Connection, CarriesManyShortLinesTogetherInTheirOrder) {
+  constexpr int kLines = 1000;
+  Ends ends;
+  const auto far = ends.far_connection();
+  std::vector<Message> messages;
+  TaskGroup group(ends.context);
+  group.spawn(ends.near->run_writer());
+  group.spawn(print_lines(ends.context, *ends.near, kLines));
+  group.spawn(collect_until_exit(*far, messages));
+  const auto begin = std::chrono::steady_clock::now();
+  run(ends.context, group);
+  const auto passed = std::chrono::steady_clock::now() - begin;
+  ASSERT_FALSE(messages.empty());
+  ASSERT_TRUE(std::holds_alternative<Exited>(messages.back()));
+  messages.pop_back();
+  std::string text, expected;
+  for (const Message& message : messages) text += std::get<Output>(message).bytes;
+  for (int i = 0; i < kLines; ++i) expected += "line " + std::to_string(i) + "\n";
+  EXPECT_EQ(text, expected);
+  // Two for each change of the stream, and one for each 10 ms.
+  EXPECT_LE(messages.size(), 2U * kLines / 100 + 2 +
+                                 static_cast<std::size_t>(passed / std::chrono::milliseconds(10)));
+  EXPECT_EQ(ends.near->queued_bytes(), 0U);
 }
 
 TEST(Connection, ClosesALinkThatTakesNothing) {
