@@ -65,10 +65,42 @@ Fd new_socket() {
   return fd;
 }
 
-// The last signal while waiting. Static for the handler; a process waits only once.
+constexpr int kNoted[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+
+// The signal that ends the wait. Static for the handler; a process waits only once. The first one
+// stays: Slurm may send others right after it.
 volatile std::sig_atomic_t came = 0;
 void note(int signal) {
-  came = signal;
+  // SIGUSR1 and SIGUSR2 are notices to the job, and do not end a wait.
+  if (came == 0 && signal != SIGUSR1 && signal != SIGUSR2) came = signal;
+}
+
+// Notes these signals from now on, and blocks them. Returns the mask that lets them arrive.
+sigset_t note_signals() {
+  sigset_t noted, open;
+  ::sigemptyset(&noted);
+  for (const int signal : kNoted) ::sigaddset(&noted, signal);
+  ::pthread_sigmask(SIG_BLOCK, &noted, &open);
+  for (const int signal : kNoted) {
+    ::sigdelset(&open, signal);
+    struct sigaction action {};
+    action.sa_handler = note;
+    ::sigaction(signal, &action, nullptr);
+  }
+  return open;
+}
+
+// Waits for a connection until then, or for a signal that ends the wait.
+bool wait_for_connection(const Fd& listening, const sigset_t& open, Clock::time_point until) {
+  pollfd waits{listening.get(), POLLIN, 0};
+  int ready = 0;
+  while (ready <= 0 && Clock::now() < until && came == 0) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    const timespec wait{left.count() / 1000, left.count() % 1000 * 1'000'000};
+    // Signals arrive only here: one between the check and the wait would be missed.
+    ready = ::ppoll(&waits, 1, &wait, &open);
+  }
+  return ready > 0;
 }
 
 }  // namespace
@@ -136,11 +168,7 @@ bool waits_for_first_node(const SchedulerEvidence& evidence) {
 int wait_for_first_node(const SchedulerEvidence& evidence, std::chrono::seconds patience) {
   // Slurm signals all of its tasks, and the first one then ends the job in order. This one only
   // notes the signal, and gets that job's status in the end.
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
-    struct sigaction action {};
-    action.sa_handler = note;
-    ::sigaction(signal, &action, nullptr);
-  }
+  const sigset_t open = note_signals();
   const std::string path = waiting_place(evidence.job_id);
   ::unlink(path.c_str());
   const Fd listening = new_socket();
@@ -149,17 +177,10 @@ int wait_for_first_node(const SchedulerEvidence& evidence, std::chrono::seconds 
       ::listen(listening.get(), 1) != 0) {
     throw system_error(path + ": cannot wait for the first node");
   }
-  const auto until = Clock::now() + patience;
-  pollfd waits{listening.get(), POLLIN, 0};
-  int ready = 0;
-  // SIGUSR1 and SIGUSR2 are notices to the job, and do not end a wait.
-  while (ready <= 0 && Clock::now() < until && (came == 0 || came == SIGUSR1 || came == SIGUSR2)) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-    ready = ::poll(&waits, 1, static_cast<int>(left.count()));
-  }
-  Fd node(ready > 0 ? ::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC) : -1);
+  const bool connected = wait_for_connection(listening, open, Clock::now() + patience);
+  Fd node(connected ? ::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC) : -1);
   ::unlink(path.c_str());
-  if (ready <= 0 && came != 0 && came != SIGUSR1 && came != SIGUSR2) return 128 + came;
+  if (!connected && came != 0) return 128 + came;
   if (!node.valid()) {
     throw Error(Exit::kTimeout, "the first node",
                 fmt::format("its dtlaunch has not started the job after {} s", patience.count()),
