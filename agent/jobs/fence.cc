@@ -82,8 +82,10 @@ Exit fence_job(const std::string& job) {
   end_agents(job);
   std::map<pid_t, std::string> killed;
   std::vector<pid_t> left;
-  // A process may start another one during a scan, so it takes two empty scans in a row.
-  for (int clean = 0; clean < 2 && Clock::now() < until;) {
+  // A process may start another one during a scan, so it takes two empty scans in a row. Without
+  // time for them (this process was stopped), the answer is not clean.
+  int clean = 0;
+  while (clean < 2 && Clock::now() < until) {
     left = processes_of(job);
     clean = left.empty() ? clean + 1 : 0;
     for (const pid_t pid : left) {
@@ -98,7 +100,7 @@ Exit fence_job(const std::string& job) {
     const bool alive = std::find(left.begin(), left.end(), pid) != left.end();
     write_all(STDOUT_FILENO, fmt::format("{} {} {}\n", alive ? "alive" : "ended", pid, name));
   }
-  write_all(STDOUT_FILENO, left.empty() ? "clean\nend\n" : "end\n");
+  write_all(STDOUT_FILENO, clean == 2 ? "clean\nend\n" : "end\n");
   return Exit::kOk;
 }
 
