@@ -62,6 +62,25 @@ bool LogFollower::rotated() const {
          ::stat((folder_ + "/" + kKeptLog).c_str(), &named) == 0 && reading.st_ino != named.st_ino;
 }
 
+// The file that follows the open one. After a single rotation that is the new log. After two it is
+// the older file: the open one has no name any more.
+bool LogFollower::open_next() {
+  Fd read = std::move(log_);
+  if (!open_log()) {
+    log_ = std::move(read);
+    return false;
+  }
+  Fd newest = std::move(log_);
+  // Looked at after the newest one was opened: if it is the one read, nothing is between them.
+  open_older();
+  struct stat reading {
+  }, older{};
+  const bool follows = log_.valid() && ::fstat(read.get(), &reading) == 0 &&
+                       ::fstat(log_.get(), &older) == 0 && reading.st_ino != older.st_ino;
+  if (!follows) log_ = std::move(newest);
+  return true;
+}
+
 void LogFollower::skip() {
   open_log();
   ::lseek(log_.get(), 0, SEEK_END);
@@ -135,7 +154,7 @@ void LogFollower::send(int output) {
       if (size <= 0) break;
       write_all(output, {buffer.data(), static_cast<std::size_t>(size)});
     }
-    if (is_last || !open_log()) return;
+    if (is_last || !open_next()) return;
   }
 }
 

@@ -38,6 +38,7 @@ class LogFollower {
  private:
   void open_older();
   bool open_log();
+  bool open_next();
   bool rotated() const;
 
   std::string folder_;

@@ -70,6 +70,19 @@ TEST_F(LogFollowerTest, GoesOnAcrossARotation) {
   EXPECT_EQ(sent(follower), "bc");
 }
 
+TEST_F(LogFollowerTest, GoesOnAcrossTwoRotationsBetweenTwoReads) {
+  append("a");
+  LogFollower follower(folder_);
+  EXPECT_EQ(sent(follower), "a");
+  append("b");
+  rotate();
+  append("c");
+  rotate();
+  append("d");
+  EXPECT_EQ(sent(follower), "bcd");
+  EXPECT_EQ(sent(follower), "");
+}
+
 TEST_F(LogFollowerTest, GoesOnFromAPlaceAlsoBeyondARotation) {
   append("abc");
   LogPlace place;
