@@ -32,9 +32,10 @@ need_slurm() {
     daemons+=($!)
   done
   wait "${daemons[@]}"
-  wait_for 20 "the nodes of Slurm to be idle; $(tail -n 5 "$slurm_folder/log/start")" nodes_are_idle "$count"
+  wait_for 60 "the nodes of Slurm to be idle; $(tail -n 5 "$slurm_folder/log/start")" nodes_are_idle "$count"
 }
 
+# KillWait is Slurm's default: with less, a busy machine kills ranks that are still saving.
 write_slurm_conf() { # N [LINE...]
   local count=$1 cpus
   shift
@@ -49,7 +50,7 @@ write_slurm_conf() { # N [LINE...]
       "SlurmctldLogFile=$slurm_folder/log/slurmctld" "SlurmdLogFile=$slurm_folder/log/%h" \
       "ProctrackType=$tracking" "TaskPlugin=$tasks" JobAcctGatherType=jobacct_gather/none \
       SelectType=select/cons_tres SelectTypeParameters=CR_Core MpiDefault=none ReturnToService=2 \
-      SlurmdTimeout=30 KillWait=5 MessageTimeout=10 UnkillableStepTimeout=20 JobRequeue=1 \
+      SlurmdTimeout=30 KillWait=30 MessageTimeout=10 UnkillableStepTimeout=20 JobRequeue=1 \
       SchedulerParameters=sched_interval=1,batch_sched_delay=0 \
       "$@" \
       "NodeName=node[1-$count] CPUs=$cpus Boards=1 SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 RealMemory=500 State=UNKNOWN" \
