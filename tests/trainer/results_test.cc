@@ -288,12 +288,27 @@ TEST_F(ResultsTest, RefuseCountsThatAreNone) {
   EXPECT_EQ(complaint(R"("log_history": [{"step": 1e300}], "global_step": 5)"), "");
   EXPECT_THAT(complaint(R"("log_history": [], "global_step": -1)"), HasSubstr("'global_step'"));
   EXPECT_THAT(complaint(R"("log_history": [], "global_step": 1e300)"), HasSubstr("'global_step'"));
+  EXPECT_THAT(complaint(R"("log_history": [], "global_step": 10.5)"), HasSubstr("'global_step'"));
   EXPECT_THAT(complaint(good + R"(, "num_input_tokens_seen": 1e300)"),
               HasSubstr("'num_input_tokens_seen'"));
   EXPECT_THAT(complaint(good + R"(, "best_metric": 1, "best_global_step": -1e300)"),
               HasSubstr("'best_global_step'"));
   EXPECT_THAT(complaint(good + ", \"x\": " + std::string(100'000, '[')),
               HasSubstr("place: cannot resume: its lists and objects nest too deep"));
+}
+
+TEST_F(ResultsTest, TakeTheStepOfTheBestFromItsFolderAlone) {
+  const auto step = [](const std::string& best) {
+    return Results("")
+        .restore(R"({"log_history": [], "global_step": 9, "epoch": 1, "best_metric": 1,
+                     "best_model_checkpoint": ")" +
+                     best + "\"}",
+                 "", "place")
+        .best.best->step;
+  };
+  EXPECT_EQ(step("out/checkpoint-5"), 5);
+  EXPECT_EQ(step("out/checkpoint-5.old"), 0);
+  EXPECT_EQ(step("out/checkpoint-"), 0);
 }
 
 TEST_F(ResultsTest, WriteSettingsThatStartTheSameRun) {

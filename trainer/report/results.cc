@@ -5,16 +5,19 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/files/new_file.h"
+#include "base/text.h"
 #include "trainer/files/json_depth.h"
 #include "trainer/files/json_text.h"
 #include "trainer/report/event_file.h"
@@ -74,18 +77,20 @@ std::vector<std::pair<std::string, double>> scalars_of(const Json& row) {
   return scalars;
 }
 
-// Steps or tokens; 10.0 is accepted too. Nothing for other values.
+// Steps or tokens; 10.0 is accepted too. Nothing for other values, such as 10.5.
 std::optional<std::int64_t> count_in(const Json& value) {
   if (!value.is_number()) return std::nullopt;
   const auto number = value.get<double>();
-  if (!(number >= 0 && number <= kMaxCount)) return std::nullopt;
+  if (!(number >= 0 && number <= kMaxCount) || number != std::floor(number)) return std::nullopt;
   return value.get<std::int64_t>();
 }
 
-// The N of .../checkpoint-N; 0 if the path ends otherwise.
+// The N of .../checkpoint-N; 0 if the path ends otherwise, such as with checkpoint-5.old.
 std::int64_t step_of_checkpoint(const std::string& path) {
-  const std::size_t dash = path.rfind("checkpoint-");
-  return dash == path.npos ? 0 : std::strtoll(path.c_str() + dash + 11, nullptr, 10);
+  constexpr std::string_view kName = "checkpoint-";
+  const std::size_t dash = path.rfind(kName);
+  if (dash == path.npos) return 0;
+  return parse_integer(path.substr(dash + kName.size()), 0, INT64_MAX).value_or(0);
 }
 
 }  // namespace
