@@ -143,6 +143,19 @@ TEST(CheckpointWriter, KnowsWhichCheckpointWouldEndTooLate) {
   EXPECT_EQ(too_late(hours(1), hours(2), false), "") << "nobody knows how long one takes";
 }
 
+TEST(CheckpointWriter, DoesNotPredictFromAFailedWrite) {
+  const TemporaryFolder folder;
+  const ModelConfig config = tiny_config(ModelType::kBert);
+  ThreadPool pool(1, false);
+  CheckpointWriter writer(folder.path(), config, std::chrono::hours(1));
+  CheckpointExtras extras;
+  extras.write_more = [](const std::string&) { throw std::runtime_error("no memory"); };
+  writer.start(some_state(config), extras, pool);
+  EXPECT_THROW(writer.finish(), Error);
+  const auto long_ago = std::chrono::steady_clock::now() - std::chrono::hours(2);
+  EXPECT_EQ(writer.ends_too_late(long_ago, std::nullopt), "");
+}
+
 TEST(CheckpointWriter, FinishesInItsDestructor) {
   const TemporaryFolder folder;
   const ModelConfig config = tiny_config(ModelType::kBert);

@@ -124,7 +124,8 @@ void CheckpointWriter::work() {
     error = write();
     const auto took = std::chrono::steady_clock::now() - start;
     lock.lock();
-    took_ = std::chrono::duration_cast<std::chrono::milliseconds>(took);
+    // A failed write may have ended early, and does not predict the next one.
+    if (!error) took_ = std::chrono::duration_cast<std::chrono::milliseconds>(took);
   }
 }
 
