@@ -6,7 +6,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cassert>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "base/log.h"
 
 namespace dtl::trainer {
 namespace {
@@ -126,8 +129,12 @@ const Bf16Support& onednn_support() {
 }
 
 void expect(dnnl_status_t status) {
-  assert(status == dnnl_success);
-  static_cast<void>(status);
+  if (status == dnnl_success) return;
+  const std::string why = status == dnnl_out_of_memory
+                              ? "not enough memory"
+                              : fmt::format("status {}", static_cast<int>(status));
+  log_error(Error(Exit::kOs, "bf16: oneDNN cannot compute", why, "--bf16 false").what());
+  std::abort();
 }
 
 #if DNNL_VERSION_MAJOR >= 3

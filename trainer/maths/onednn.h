@@ -50,7 +50,8 @@ struct OneDnn {
 const OneDnn& onednn();
 const Bf16Support& onednn_support();
 
-// Asserts success: the pool's tasks must not throw, and oneDNN fails only if we misuse it.
+// Ends the process with a message unless it succeeded: the pool's tasks must not throw, and a
+// training that went on would use wrong sums.
 void expect(dnnl_status_t status);
 
 // The memory layout of a matrix.
