@@ -155,10 +155,11 @@ std::string original_file(const GlueTask& task, const std::string& folder, Split
 // archive's name, such as "SST-2" for sst2. Empty if there is none.
 std::string archive_folder(const GlueTask& task, const std::string& folder) {
   std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    std::string name = to_lower(entry.path().filename().string());
+  // increment() instead of ++, which throws where a folder on a network cannot be read on.
+  for (fs::directory_iterator at(folder, ignored), end; at != end; at.increment(ignored)) {
+    std::string name = to_lower(at->path().filename().string());
     name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
-    if (name == task.name && entry.is_directory(ignored)) return entry.path().string();
+    if (name == task.name && at->is_directory(ignored)) return at->path().string();
   }
   return "";
 }
