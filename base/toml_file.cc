@@ -292,9 +292,12 @@ std::vector<TomlEntry> TomlFile::entries(const std::string& key) {
   std::map<std::tuple<std::size_t, std::size_t, std::string>, TomlEntry> in_order;
   for (const auto& [name, item] : value->as_table()) {
     const TomlPlace place = place_of(item);
-    in_order[{place.line, place.column, name}] = {name, impl_->scalar_of(written(name), item),
-                                                  file_place(impl_->path, place.line, place.column),
-                                                  impl_->shown(written(name), item)};
+    // true and false are no secrets: average_tokens_across_devices.
+    const bool secret = looks_secret(name) && !item.is_boolean();
+    in_order[{place.line, place.column, name}] = {
+        name, impl_->scalar_of(written(name), item),
+        file_place(impl_->path, place.line, place.column),
+        secret ? written(name) : impl_->shown(written(name), item)};
   }
   std::vector<TomlEntry> entries;
   for (auto& [place, entry] : in_order) entries.push_back(std::move(entry));

@@ -20,7 +20,7 @@ Library toml_library();  // toml11, for --version -v
 struct TomlEntry {
   std::string name, text;  // the text as it would be typed on a command line
   std::string place;       // "FILE:LINE:COLUMN", of the value
-  std::string shown;       // "ranks = 2.5", as the file has it: a string is in quotes
+  std::string shown;       // "ranks = 2.5", as in the file; of a secret only the name
 };
 
 class TomlFile {

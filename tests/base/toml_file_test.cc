@@ -230,5 +230,14 @@ TEST(TomlFile, GivesPlacesOfATablesValues) {
   EXPECT_EQ(entries[1].text, "2.5");
 }
 
+TEST(TomlFile, ShowsNoSecrets) {
+  TomlFile file = TomlFile::parse("[t]\nmy_token = \"abc\"\nof_tokens = true\n", "f.toml");
+  const std::vector<TomlEntry> entries = file.entries("t");
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].shown, "my_token");
+  EXPECT_EQ(entries[0].text, "abc");
+  EXPECT_EQ(entries[1].shown, "of_tokens = true");
+}
+
 }  // namespace
 }  // namespace dtl::toml_file_test

@@ -80,10 +80,8 @@ std::vector<FileArgument> read_toml(const std::string& path, const std::string& 
     // Nothing but comments, perhaps.
     if (file.empty()) refuse(file_place(path, 1), "the file is empty");
     for (TomlEntry& entry : file.entries("")) {
-      const bool truth = entry.shown.ends_with(" = true") || entry.shown.ends_with(" = false");
-      const std::string shown = !truth && looks_secret(entry.name) ? entry.name : entry.shown;
       arguments.push_back(
-          {option_name(entry.name), std::move(entry.text), {entry.name, entry.place, shown}});
+          {option_name(entry.name), std::move(entry.text), {entry.name, entry.place, entry.shown}});
     }
   } catch (const Error& error) {  // all ranks read the same file: one message is enough
     throw Error(Exit::kUsage, error.attempted(), error.reason(), error.hint());
