@@ -35,6 +35,7 @@
 #include "base/machine/close_from.h"
 #include "base/machine/job_record.h"
 #include "base/machine/memory_limit.h"
+#include "base/machine/process_handle.h"
 #include "base/random.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -233,7 +234,7 @@ Exit serve_when_asked(CommandLine line) {
     if (!await_launcher(&first)) return Exit::kOk;
     // A fork without exec: the facts are there, so the job's process is ready at once.
     const pid_t job = ::fork();
-    if (job < 0) throw system_error("cannot start a job's agent");
+    if (job < 0) throw fork_error("cannot start a job's agent");
     if (job == 0) {
       ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited
       facts.nics = list_nics();            // may have changed

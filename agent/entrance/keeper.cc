@@ -17,8 +17,8 @@
 #include <ctime>
 
 #include "agent/processes/kill_tree.h"
-#include "base/error.h"
 #include "base/limits.h"
+#include "base/machine/process_handle.h"
 #include "base/signal_disposition.h"
 #include "wire/messages.h"
 
@@ -103,7 +103,7 @@ void go_on_below_keeper(int argument_count, char** arguments) {
   ::sigprocmask(SIG_BLOCK, &signals, &before);  // from here on no signal is missed
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t agent = ::fork();
-  if (agent < 0) throw system_error("cannot start the agent's process");
+  if (agent < 0) throw fork_error("cannot start the agent's process");
   if (agent == 0) {
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited

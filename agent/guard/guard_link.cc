@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/machine/descriptor_limit.h"
+#include "base/machine/process_handle.h"
 
 namespace dtl {
 namespace {
@@ -57,7 +58,7 @@ StartedGuard start_guard(const std::string& own_folder) {
   SocketPair pair = make_socketpair(SOCK_SEQPACKET);
   StartedGuard guard;
   errno = spawn_guard(program, pair.second.get(), null.get(), guard.process);
-  if (errno != 0) throw system_error(program + ": cannot start");
+  if (errno != 0) throw fork_error(program + ": cannot start");
   set_own_limits();
   set_nonblocking(pair.first.get());
   guard.link = std::move(pair.first);

@@ -14,8 +14,6 @@
 #include <thread>
 #include <utility>
 
-#include "base/error.h"
-
 namespace dtl {
 namespace {
 
@@ -82,6 +80,11 @@ bool ProcessHandle::ends_within(std::chrono::milliseconds patience) const {
     if (left.count() == 0) return false;
     if (!pidfd_.valid()) std::this_thread::sleep_for(std::min(left, kLook));
   }
+}
+
+Error fork_error(const std::string& attempted) {
+  const int number = errno;
+  return Error(Exit::kOs, attempted, errno_text(number), limit_command(number));
 }
 
 Fd watch_child(pid_t child) {

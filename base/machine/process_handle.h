@@ -6,7 +6,9 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <string>
 
+#include "base/error.h"
 #include "base/fd.h"
 #include "base/machine/process_id.h"
 
@@ -29,6 +31,10 @@ class ProcessHandle {
   ProcessId id_;
   Fd pidfd_;
 };
+
+// Error(kOs) for a failed fork(2) or posix_spawn(3), reading errno now. EAGAIN is about the limit
+// of processes there, and the hint shows it.
+Error fork_error(const std::string& attempted);
 
 // Returns a descriptor that becomes readable when the child ends; only wait for that, never read.
 // Only the caller may reap the child. It is a pidfd, or a pipe that a waiting thread closes. Throws

@@ -7,7 +7,7 @@
 
 #include <csignal>
 
-#include "base/error.h"
+#include "base/machine/process_handle.h"
 
 namespace dtl {
 namespace {
@@ -47,7 +47,7 @@ void leave_init_behind() {
   }
   ::sigprocmask(SIG_BLOCK, &signals, &before);
   const pid_t child = ::fork();
-  if (child < 0) throw system_error("cannot fork");
+  if (child < 0) throw fork_error("cannot fork");
   // The child gets the mask with which this process was started.
   if (child > 0) be_init(child, signals);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/machine/process_handle.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -132,7 +133,7 @@ int watch_start(pid_t worker, int news, const std::function<void()>& on_started)
 int run_in_background(const BackgroundWork& work, const std::function<void()>& on_started) {
   Pipe news = make_pipe();
   const pid_t worker = ::fork();
-  if (worker < 0) throw system_error("cannot start a process in the background");
+  if (worker < 0) throw fork_error("cannot start a process in the background");
   if (worker > 0) {
     news.write_end.reset();
     return watch_start(worker, news.read_end.get(), on_started);

@@ -86,6 +86,13 @@ TEST(ProcessHandle, DoesTheSameWithoutPidfds) {
   EXPECT_EQ(seen, 0);
 }
 
+TEST(ForkError, NamesTheLimitOfProcesses) {
+  errno = EAGAIN;
+  EXPECT_STREQ(
+      fork_error("cannot start it").what(),
+      "cannot start it: Resource temporarily unavailable. Try: ulimit -u; ps -eLf | wc -l");
+}
+
 TEST(ProcessHandle, OfNobodyIsInvalid) {
   EXPECT_FALSE(ProcessHandle().valid());
   EXPECT_FALSE(ProcessHandle(ProcessId{::getpid(), 1, "another boot"}).valid());

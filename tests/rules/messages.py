@@ -15,7 +15,7 @@ import cpp
 
 FOLDERS = ("base", "plan", "wire", "ring", "agent", "launcher", "trainer")
 # Calls that make messages -> the number of arguments of a call with a hint; 0: never has one.
-CALLS = {"Error": 4, "option_error": 3, "file_error": 4, "system_error": 0, "cannot_read": 0, "message_text": 3,
+CALLS = {"Error": 4, "option_error": 3, "file_error": 4, "system_error": 0, "fork_error": 0, "cannot_read": 0, "message_text": 3,
          "log_error": 0, "log_notice": 0, "refuse": 0, "refuse_patch": 0, "bad_value": 0, "bad": 0, "error": 0}
 CALL = re.compile(rf"(?<![\w:])(?:\w+(?:\.|->))?({'|'.join(CALLS)})\s*\(")
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"(?:\s*"((?:\\.|[^"\\\n])*)")*')
