@@ -97,7 +97,6 @@ std::vector<Host> remote_hosts(const SubcommandOptions& options) {
 
 int hold(HolderOptions options, const StartNews& news) {
   const auto began = std::chrono::steady_clock::now();
-  const bool in_step = options.make_step != nullptr;
   int status = 0;
   // Called in the background process; `news` sends the lines to the terminal of `dtlaunch up`.
   options.ready = [&](const std::vector<std::optional<Error>>& failures) {
@@ -107,10 +106,10 @@ int hold(HolderOptions options, const StartNews& news) {
       connected += failure ? 0 : 1;
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-    news.said(fmt::format("{} of {} connected in {:.2f} s", connected,
-                          plural(failures.size(), "host"), took.count()));
-    // A step's starter does not start a node twice, so nothing would ever be connected.
-    if (in_step && connected == 0) {
+    news.said(fmt::format("{} of {} connected in {:.2f} s{}", connected,
+                          plural(failures.size(), "host"), took.count(),
+                          connected == 0 ? "; nothing is kept open" : ""));
+    if (connected == 0) {
       status = static_cast<int>(failures.front()->status());
       return;
     }

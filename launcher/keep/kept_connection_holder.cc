@@ -83,7 +83,7 @@ class Holder {
     const bool has_any =
         std::any_of(failures.begin(), failures.end(), [](const auto& failure) { return !failure; });
     // A lost ssh connection is made again; a lost step is not.
-    if (step_ && (step_is_over_ || !has_any)) stop();
+    if (!has_any || (step_ && step_is_over_)) stop();
   }
 
   // ---- the scheduler's news about the step

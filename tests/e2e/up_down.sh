@@ -86,6 +86,13 @@ launch clean
 folder=$(runtime_folder node1)
 expect_out "removed $folder/up.socket"
 
+# Without any connection nothing stays.
+up -hosts node9
+[ "$status" != 0 ] || fail "up succeeds without a host"
+expect_err '0 of 1 host connected .*nothing is kept open$'
+launch up --list
+expect_no_err 'node9'
+
 # A host that is lost, and one that never existed.
 up -hosts node3,node9
 expect_status 0
