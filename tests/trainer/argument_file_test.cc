@@ -85,7 +85,8 @@ TEST_F(ArgumentFile, IsNamedWithTheKeyThatIsWrong) {
   EXPECT_THAT(complaint("a.json", R"({"seed": "many"})"), HasSubstr("a.json:1:10: "));
   EXPECT_THAT(complaint("a.json", R"({"seed": {"a": 1}})"),
               HasSubstr("\"seed\": {\"a\":1}: must be"));
-  EXPECT_THAT(complaint("a.json", R"({"fp16": true})"), HasSubstr("use --bf16"));
+  EXPECT_THAT(complaint("a.json", R"({"fp16": true})"),
+              HasSubstr("without loss scaling. Try: \"bf16\": true"));
   EXPECT_THAT(complaint("a.json", R"({"help": true})"),
               HasSubstr("\"help\": true: no file has this option. Try: dttrain --help"));
   EXPECT_THAT(complaint("a.json", R"({"do_train": "perhaps"})"), HasSubstr("neither true nor"));

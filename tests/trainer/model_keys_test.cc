@@ -157,6 +157,10 @@ TEST(ModelKeys, SaysWhereAFileIsNotJson) {
                 AllOf(HasSubstr(file + std::string(":2:7: ")),
                       HasSubstr("not JSON in UTF-8, from here on: oops"), HasSubstr("Try: ")));
     EXPECT_EQ(message.find("json.exception"), std::string::npos);
+    files[file] = "{\"a\": 1,\n \"b\": True}";
+    EXPECT_THAT(message_about(files),
+                AllOf(HasSubstr(file + std::string(":2:7: ")),
+                      HasSubstr("True is Python's word, JSON's is true. Try: ")));
   }
 }
 

@@ -82,6 +82,12 @@ TEST(Settings, NameTheNearestOptionForAMisspeltOne) {
   EXPECT_THAT(complaint(with({"--learning_rat", "1"})),
               HasSubstr("unknown option. Try: --learning_rate"));
   EXPECT_THAT(complaint(with({"word"})), HasSubstr("word: not an option"));
+  EXPECT_THAT(complaint({"inti"}), HasSubstr("inti: not an option. Try: dttrain init"));
+  EXPECT_THAT(complaint(with({"--lr", "1"})), HasSubstr("option. Try: --learning_rate"));
+  EXPECT_THAT(complaint(with({"--epochs", "1"})), HasSubstr("option. Try: --num_train_epochs"));
+  EXPECT_THAT(complaint(with({"--batch-size", "1"})),
+              HasSubstr("option. Try: --per_device_train_batch_size"));
+  EXPECT_THAT(complaint(with({"--model", "x"})), HasSubstr("option. Try: --model_name_or_path"));
 }
 
 TEST(Settings, RefuseValuesThatMakeNoSense) {

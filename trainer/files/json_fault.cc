@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
 
@@ -17,6 +18,9 @@ namespace dtl::trainer {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr std::pair<std::string_view, std::string_view> kPythonWords[] = {
+    {"True", "true"}, {"False", "false"}, {"None", "null"}};
 
 // The code unit after "\u", as in \uD83D. Empty if no such escape is there.
 std::optional<unsigned> escaped_unit(std::string_view text, std::size_t at) {
@@ -91,6 +95,11 @@ JsonFault find_json_fault(std::string_view text) {
   if (broken <= at) return {broken, "it is not JSON in UTF-8: a byte is not UTF-8"};
   if (trim(text.substr(at)).empty()) return {at, "it is not JSON in UTF-8: it ends too early"};
   at = begin_of_token(text, at);
+  for (const auto& [theirs, ours] : kPythonWords) {
+    if (!text.substr(at).starts_with(theirs)) continue;
+    return {at, fmt::format("it is not JSON in UTF-8: {} is Python's word, JSON's is {}", theirs,
+                            ours)};
+  }
   return {at, fmt::format("it is not JSON in UTF-8, from here on: {}", text_from(text, at))};
 }
 

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "base/error.h"
 #include "base/options/completion.h"
@@ -62,11 +64,31 @@ const OptionPlace* find_place(const std::vector<OptionPlace>& places, const std:
   return found == places.end() ? nullptr : &*found;
 }
 
+// What newcomers write for an option whose name is too long for nearest_option().
+std::string usual_name(std::string_view word) {
+  constexpr std::pair<std::string_view, std::string_view> kShort[] = {
+      {"lr", "--learning_rate"},
+      {"epochs", "--num_train_epochs"},
+      {"num_epochs", "--num_train_epochs"},
+      {"model", "--model_name_or_path"},
+      {"model_name", "--model_name_or_path"},
+      {"batch_size", "--per_device_train_batch_size"},
+      {"output", "--output_dir"},
+      {"data", "--data_dir"},
+      {"task", "--task_name"}};
+  std::string name(bare_name(word));
+  std::replace(name.begin(), name.end(), '-', '_');
+  for (const auto& [theirs, ours] : kShort) {
+    if (name == theirs) return std::string(ours);
+  }
+  return nearest_option(option_table().options(), word);
+}
+
 // A key that no option has, or only the command line.
 Error unknown_key(const OptionPlace& at, const std::string& name) {
   const auto table = option_table().options();
   const bool known = find_option(table, "--" + name, Spelling::kExact) != nullptr;
-  const std::string near = known ? "" : nearest_option(table, "--" + name);
+  const std::string near = known ? "" : usual_name("--" + name);
   const Option* other = near.empty() ? nullptr : find_option(table, near, Spelling::kExact);
   std::string hint = kHelp;
   if (other != nullptr && may_stand_in_file(*other)) {
@@ -79,8 +101,10 @@ Error unknown_key(const OptionPlace& at, const std::string& name) {
 
 [[noreturn]] void reject_word(const std::string& word, const std::vector<OptionPlace>& places) {
   if (const OptionPlace* at = find_place(places, word)) throw unknown_key(*at, at->key);
-  const std::string near =
-      word.starts_with("-") ? nearest_option(option_table().options(), word) : "";
+  const std::vector<std::string> commands = {"init"};
+  const std::string near = word.starts_with("-")             ? usual_name(word)
+                           : nearest(word, commands).empty() ? ""
+                                                             : "dttrain init";
   throw Error(Exit::kUsage, word, word.starts_with("-") ? "unknown option" : "not an option",
               near.empty() ? kHelp : near);
 }

@@ -224,6 +224,17 @@ std::string stock_hint(const Option& option, const std::string& value) {
   return flag ? other : other + " " + one_shell_word(value);  // of the same kind
 }
 
+// Without the words that the hint repeats.
+std::string stock_reason(const Option& option, const std::string& hint) {
+  const std::string reason(option.help);
+  const std::size_t use = reason.find("use --");
+  if (use == reason.npos ||
+      !hint.starts_with(reason.substr(use + 4, reason.find(' ', use + 4) - use - 4))) {
+    return reason;
+  }
+  return use == 0 ? "it has another name here" : reason.substr(0, use - 2);
+}
+
 std::string refuse_stock(S& settings, const std::string& value, const Option& option) {
   // A flag without a value, such as --fp16, means true.
   bool truth = true;
@@ -232,8 +243,8 @@ std::string refuse_stock(S& settings, const std::string& value, const Option& op
   // Accept a value that disables the feature, such as --fp16 false: scripts may list defaults.
   const bool harmless = option.takes == Takes::kNothing ? !truth : is_usual(option, value);
   if (!harmless) {
-    const std::string name(option.names.back()), reason(option.help);
-    throw Error(Exit::kUsage, name, reason, stock_hint(option, value));
+    const std::string name(option.names.back()), hint = stock_hint(option, value);
+    throw Error(Exit::kUsage, name, stock_reason(option, hint), hint);
   }
   settings.notices.push_back(
       fmt::format("{}={} has no effect here: it is so in any case", option.names.back(), value));
