@@ -106,6 +106,21 @@ void act(Guard& guard, GuardEvent event, const GuardRequest& request, const int*
   }
 }
 
+// Closes what came with a message whose other descriptors are lost: without that, a guard that has
+// no room for descriptors would have less with each request.
+void close_attached(msghdr& message) {
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
+      ::close(fd);
+    }
+  }
+}
+
 // Handles one request; false if none waits. The end of the link is an event too.
 bool take_request(Guard& guard) {
   GuardRequest request;
@@ -128,7 +143,11 @@ bool take_request(Guard& guard) {
   const bool has_fds = attached != nullptr && attached->cmsg_len == CMSG_LEN(sizeof fds) &&
                        attached->cmsg_type == SCM_RIGHTS && (message.msg_flags & MSG_CTRUNC) == 0;
   // MSG_CTRUNC means that some descriptors were lost; the rest are useless.
-  if (has_fds) std::memcpy(fds, CMSG_DATA(attached), sizeof fds);
+  if (has_fds) {
+    std::memcpy(fds, CMSG_DATA(attached), sizeof fds);
+  } else {
+    close_attached(message);
+  }
   switch (request.order) {
     case GuardOrder::kSpawn:
       for (int& fd : fds) fd = has_fds ? fd : -1;  // -1 fails when the specification is mapped

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -278,6 +279,21 @@ TEST(Rank, OutputArrivesWholeAndBeforeItsExit) {
   EXPECT_EQ(output.size(), 1288895u);
   EXPECT_TRUE(output.ends_with("\n200000\n"));
   EXPECT_EQ(agent.output(0, Stream::kStderr), "done\n");
+}
+
+TEST(Rank, LeavesNoDescriptorInAGuardThatHasNoRoomForAll) {
+  AgentDriver agent;
+  agent.start_script(0, "true");
+  agent.expect<Exited>();
+  const pid_t guard = children_of(agent.agent()).at(0);
+  const std::size_t before = open_descriptors(guard);
+  const rlimit room_for_three{before + 3, before + 3};  // a rank needs five
+  if (::prlimit(guard, RLIMIT_NOFILE, &room_for_three, nullptr) != 0) GTEST_SKIP() << "no prlimit";
+  for (const std::uint32_t rank : {1U, 2U}) {
+    agent.start_script(rank, "true");
+    EXPECT_EQ(agent.expect<SpawnFailed>().rank, rank);
+  }
+  EXPECT_EQ(open_descriptors(guard), before);
 }
 
 TEST(Rank, LeavesNoDescriptorInTheAgent) {
