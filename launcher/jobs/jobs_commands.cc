@@ -71,6 +71,8 @@ int list(const JobsCommand& command, const StartOptions& start) {
   }
   std::optional<int> columns;  // readers of a pipe want the whole command
   if (!command.wide && ::isatty(STDOUT_FILENO) != 0) columns = terminal_columns(STDOUT_FILENO);
+  // An empty table would say that there are no jobs.
+  if (failed != 0 && jobs.empty()) return failed;
   write_all(STDOUT_FILENO, jobs_table(jobs, std::time(nullptr), columns, command.epochs));
   tell_of_shares(jobs);
   if (std::any_of(jobs.begin(), jobs.end(), wants_clean)) {

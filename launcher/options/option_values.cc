@@ -82,7 +82,11 @@ PortRange parse_port_range(const std::string& text) {
   const auto port = [](const std::string& digits) { return parse_integer(digits, 1, 65535); };
   const auto low = port(text.substr(0, middle));
   const auto high = middle == text.npos ? low : port(text.substr(middle + 1));
-  if (!low || !high || *low >= *high) {
+  if (low && high && *low > *high) {
+    throw option_error("--port-range " + text, std::string(kRangeBackwards),
+                       fmt::format("--port-range {}:{}", *high, *low));
+  }
+  if (!low || !high || *low == *high) {
     throw option_error("--port-range " + text, "not a range of TCP ports (1 to 65535)",
                        "--port-range 20000:20099");
   }
@@ -112,7 +116,7 @@ std::string read_range(const std::string& text, SizeRange& range) {
     if (fault.starts_with("too")) return fmt::format("{} is {}", bad, fault);
     return fmt::format("not MIN:MAX, two whole numbers (1 to {})", kMaxRanks);
   }
-  if (*least > *most) return "the range begins above its end";
+  if (*least > *most) return std::string(kRangeBackwards);
   // Assigned last: after an error the caller's range is unchanged.
   range = {static_cast<int>(*least), static_cast<int>(*most)};
   return {};

@@ -52,5 +52,6 @@ std::uint32_t parse_umask(const std::string& text);
 // "4" (from 4 to 4) or "MIN:MAX", torchrun's form. Sets `range` and returns empty, or returns what
 // is wrong.
 std::string read_range(const std::string& text, SizeRange& range);
+constexpr std::string_view kRangeBackwards = "the range begins above its end";
 
 }  // namespace dtl

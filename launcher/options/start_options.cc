@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "launcher/options/option_values.h"
@@ -34,9 +35,16 @@ Target<B> hosts() {
 
 // "N" sets `number`, "MIN:MAX" sets `range`. The two functions return these members of a block.
 Target<B> size(std::optional<int>& (*number)(B&), std::optional<SizeRange>& (*range)(B&)) {
-  return {Takes::kValue, [=](B& block, const std::string& text, const Option&) {
+  return {Takes::kValue, [=](B& block, const std::string& text, const Option& option) {
             SizeRange said;
             std::string wrong = read_range(text, said);
+            if (wrong == kRangeBackwards) {
+              const std::size_t colon = text.find(':');
+              const std::string_view name = option.names.back();
+              throw option_error(
+                  fmt::format("{} {}", name, text), wrong,
+                  fmt::format("{} {}:{}", name, text.substr(colon + 1), text.substr(0, colon)));
+            }
             if (!wrong.empty()) return wrong;
             if (said.least == said.most) {
               number(block) = said.least;

@@ -50,8 +50,12 @@ std::string meant_subcommand(std::string_view word) {
   }
   std::vector<std::string> names;
   for (const Subcommand& subcommand : subcommand_table()) names.emplace_back(subcommand.name);
-  // With two letters, half of all programs would be close to ps and up.
-  return word.size() < 4 ? std::string() : nearest(word, names);
+  names.emplace_back("help");
+  // With two letters, half of all programs would be close to ps and up. With three, at least the
+  // first one has to be right.
+  std::string near = word.size() < 3 ? std::string() : nearest(word, names);
+  if (word.size() == 3 && !near.empty() && near[0] != word[0]) near.clear();
+  return near;
 }
 
 }  // namespace dtl

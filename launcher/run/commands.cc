@@ -165,8 +165,8 @@ int run_command(std::vector<std::string> arguments) {
     write_all(STDOUT_FILENO, help_topic_text(arguments[1]));
     return 0;
   }
-  // After the hidden commands, whose names no program has.
-  if (is_word) refuse_misspelt_command(arguments[0]);
+  // After the hidden commands, whose names no program has. "help" has become --help.
+  if (is_word && arguments[0][0] != '-') refuse_misspelt_command(arguments[0]);
   CommandLine line = parse_command_line(arguments, environment);
   if (!line.program_file.empty()) {
     // Like a hostfile, it decides what runs.

@@ -67,7 +67,8 @@ awaitable<Fd> connect_directly(asio::io_context& context, std::shared_ptr<SshSet
   const auto resolved_by = std::min(deadline, Clock::now() + kResolveDeadline);
   auto endpoints = co_await resolve(context, settings->address, settings->port, resolved_by);
   const auto connected_by = std::min(deadline, Clock::now() + kConnectDeadline);
-  co_return co_await connect_first(context, std::move(endpoints), connected_by);
+  co_return co_await connect_first(context, std::move(endpoints), connected_by,
+                                   login_command(settings->host));
 }
 
 awaitable<std::shared_ptr<SshSession>> reach(asio::io_context& context,

@@ -58,12 +58,13 @@ void start_attempt(asio::io_context& context, const std::shared_ptr<Race>& race,
   });
 }
 
-Error failure(const std::vector<tcp::endpoint>& endpoints, const std::string& reason) {
+Error failure(const std::vector<tcp::endpoint>& endpoints, const std::string& reason,
+              const std::string& hint) {
   std::ostringstream where;
   for (const tcp::endpoint& endpoint : endpoints) {
     where << (where.tellp() > 0 ? ", " : "") << endpoint;
   }
-  return Error(Exit::kUnreachable, fmt::format("cannot connect to {}", where.str()), reason);
+  return Error(Exit::kUnreachable, fmt::format("cannot connect to {}", where.str()), reason, hint);
 }
 
 void set_option(int fd, int level, int name, int value) {
@@ -89,7 +90,7 @@ void set_link_options(int socket) {
 }
 
 awaitable<Fd> connect_first(asio::io_context& context, std::vector<tcp::endpoint> endpoints,
-                            Clock::time_point deadline) {
+                            Clock::time_point deadline, std::string hint) {
   auto race = std::make_shared<Race>(context);
   for (;;) {
     const std::size_t started = race->sockets.size();
@@ -117,8 +118,8 @@ awaitable<Fd> connect_first(asio::io_context& context, std::vector<tcp::endpoint
       boost::system::error_code ignored;
       socket->close(ignored);
     }
-    if (all_failed) throw failure(endpoints, race->first_error.message());
-    throw failure(endpoints, "no answer");
+    if (all_failed) throw failure(endpoints, race->first_error.message(), hint);
+    throw failure(endpoints, "no answer", hint);
   }
 }
 

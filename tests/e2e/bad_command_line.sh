@@ -94,9 +94,12 @@ expect_status 64
 expect_err '-np'
 
 # A misspelt subcommand starts nothing; a program with that name here is a program.
-for words in 'doctr doctor' 'status ps' 'list ps' 'stop kill' 'logz logs'; do
+for words in 'doctr doctor' 'status ps' 'list ps' 'stop kill' 'logz logs' 'pss ps' 'kil kill' 'hlep help'; do
   refused "^dtlaunch: ${words% *}: neither a command .* Try: dtlaunch ${words#* }, or" "${words% *}"
 done
+launch ps -hosts nosuchhost.invalid
+[ "$status" != 0 ] || fail "a host that does not exist was asked"
+expect_equal "the table of no host" "$(cat "$work/out")" ''
 launch --push -np 1 true # an option that resembles a subcommand
 expect_status 0
 launch -- doctr

@@ -199,6 +199,14 @@ TEST(Cli, RefusesWhatItCannotMean) {
   EXPECT_THAT(refusal({"--timeout", "0"}),
               HasSubstr("--timeout 0: too small (0.001 to 31622400 seconds)"));
   EXPECT_THAT(refusal({"--grace", "soon"}), HasSubstr("--grace soon: not a number of seconds"));
+  EXPECT_EQ(refusal({"--timeout", "5m"}),
+            "--timeout 5m: not a number of seconds. Try: --timeout 300");
+  EXPECT_EQ(refusal({"--grace", "1.5h"}),
+            "--grace 1.5h: not a number of seconds. Try: --grace 5400");
+  EXPECT_EQ(refusal({"-np", "4:2"}), "-np 4:2: the range begins above its end. Try: -np 2:4");
+  EXPECT_EQ(refusal({"--port-range", "20099-20000"}),
+            "--port-range 20099-20000: the range begins above its end. "
+            "Try: --port-range 20000:20099");
 }
 
 TEST(Cli, TellsAProgramThatBecameTheValueOfAVariable) {

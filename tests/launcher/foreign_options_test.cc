@@ -206,7 +206,7 @@ TEST(Cli, ReadsARangeOfPorts) {
     EXPECT_EQ(ports.low, 20000);
     EXPECT_EQ(ports.high, 20099);
   }
-  for (const char* text : {"2", "2:1", "5:5", "0:9", "1:65536", ":", "a:b", "1:2:3"}) {
+  for (const char* text : {"2", "5:5", "0:9", "1:65536", ":", "a:b", "1:2:3"}) {
     EXPECT_THAT(refusal({"--port-range", text, "p"}), HasSubstr("not a range of TCP ports"))
         << text;
   }

@@ -242,7 +242,7 @@ TEST(JobFile, RefusesNumbersOutOfRange) {
             "job.toml:1: ranks = \"4\": not a whole number. Try: ranks = 4");
   EXPECT_EQ(error_of("ranks = \"4:2\""),
             "job.toml:1: ranks = \"4:2\": the range begins above its end. "
-            "Try: dtlaunch --help");
+            "Try: ranks = \"2:4\"");
   EXPECT_EQ(error_of("nodes = \"1:2\""), "no error");
   EXPECT_THAT(error_of("[hosts]\ndiscover = \"list\"\nlist = [\"a\"]"),
               testing::HasSubstr("hosts.discover = \"list\": the file names hosts as well"));

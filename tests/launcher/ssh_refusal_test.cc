@@ -230,7 +230,8 @@ TEST_F(Unreachable, PortWithoutServerIsRefused) {
   node2_.port = 23;
   const Error error = failure();
   EXPECT_EQ(error.status(), Exit::kUnreachable);
-  EXPECT_THAT(error.what(), HasSubstr("node2: cannot connect to 10.77.0.2:23: Connection refused"));
+  EXPECT_THAT(error.what(),
+              HasSubstr("node2: cannot connect to 10.77.0.2:23: Connection refused. Try: ssh"));
 }
 
 TEST_F(Unreachable, CutHostIsGivenUpAtTheDeadline) {
