@@ -60,6 +60,8 @@ const char* algorithm_name(Algorithm algorithm) {
       return "direct";
     case Algorithm::kRing:
       return "ring";
+    case Algorithm::kHalving:
+      return "halving";
     case Algorithm::kOnly:
       break;
   }

@@ -42,11 +42,11 @@ std::uint64_t parse_bytes(const std::string& text, const std::string& piece) {
 
 Algorithm parse_name(const std::string& name, const std::string& piece) {
   if (name == "recursive_doubling") return Algorithm::kDoubling;
-  for (const Algorithm algorithm :
-       {Algorithm::kOneShot, Algorithm::kDoubling, Algorithm::kDirect, Algorithm::kRing}) {
+  for (const Algorithm algorithm : {Algorithm::kOneShot, Algorithm::kDoubling, Algorithm::kDirect,
+                                    Algorithm::kRing, Algorithm::kHalving}) {
     if (name == algorithm_name(algorithm)) return algorithm;
   }
-  throw bad_piece(piece, "the algorithm is not one of oneshot, doubling, direct, ring");
+  throw bad_piece(piece, "the algorithm is not one of oneshot, doubling, halving, direct, ring");
 }
 
 std::string bytes_text(std::uint64_t bytes) {
@@ -61,7 +61,7 @@ std::string bytes_text(std::uint64_t bytes) {
 AlgorithmTable AlgorithmTable::by_default(int world, std::size_t nodes) {
   const bool is_small = static_cast<std::size_t>(world) <= kMaxDirect;
   AlgorithmTable table;
-  table.set(nodes <= kMaxDirect ? Algorithm::kDirect : Algorithm::kRing, 0, kAnySize);
+  table.set(nodes <= kMaxDirect ? Algorithm::kDirect : Algorithm::kHalving, 0, kAnySize);
   table.set(is_small ? Algorithm::kOneShot : Algorithm::kDoubling, 0,
             is_small ? kShort : kShortOfMany);
   return table;

@@ -22,6 +22,7 @@ void AllreducePlan::plan() {
     case Way::kDirect:
     case Way::kInOrder:
     case Way::kAround:
+    case Way::kHalving:
     case Way::kTree:
     case Way::kChain:
       return sum_over_everybody();
@@ -63,43 +64,46 @@ void AllreducePlan::sum_over_everybody() {
 // Three stages run at the same time, each as far as the one before has progressed: the ranks of a
 // node sum among themselves, one slice each; the ranks with the same slice sum across nodes, so
 // that every byte crosses a node's wire as often as if the node had one rank; the ranks of a node
-// exchange the results. Each slice begins with the data for the next node, so that the wire never
-// waits for the whole node.
+// exchange the results. Each slice begins with the data that other nodes need first, so that the
+// wire never waits for the whole node.
 void AllreducePlan::sum_over_nodes() {
   const Group& locals = map_.locals();
-  const std::size_t nodes = map_.nodes.size(), node = static_cast<std::size_t>(map_.node());
-  const std::size_t rails = map_.rails(), rail = groups_.place_in(locals);
+  const Algorithm algorithm = operation_.choice().algorithm;
+  const std::size_t nodes = map_.nodes.size(), rails = map_.rails();
+  const std::size_t rail = groups_.place_in(locals);
+  // The ranks with this rank's slice; those without one count nodes in the same way.
+  Group group;
+  for (const auto& ranks : map_.nodes) group.push_back(ranks[0]);
+  group[static_cast<std::size_t>(map_.node())] = map_.rank;
+  for (std::size_t i = 0; rail < rails && i < nodes; ++i) group[i] = map_.nodes[i][rail];
   const auto slices = divide_evenly(0, bytes(), operation_.element(), rails);
   std::vector<std::vector<Share>> pieces;  // for each slice, one per node
-  std::vector<Share> rotated(rails);
-  for (std::size_t k = 0; k < rails; ++k) {
-    const Span& slice = slices[k][0];
-    pieces.push_back(divide_evenly(slice.at, slice.bytes, operation_.element(), nodes));
-    for (std::size_t i = 1; i <= nodes; ++i) {
-      rotated[k].push_back(pieces[k][(node + i) % nodes][0]);
-    }
+  for (const Share& slice : slices) {
+    pieces.push_back(divide_evenly(slice[0].at, slice[0].bytes, operation_.element(), nodes));
   }
   const std::byte* in = request().in;
   if (locals.size() > 1) {
-    groups_.reduce(locals, {request().in, request().out, Wire::kExact, nodes == 1}, rotated);
     in = request().out;
+    const std::vector<Range> order = groups_.needs(algorithm, group);
+    std::vector<Share> sums(rails);
+    for (std::size_t k = 0; k < rails; ++k) {
+      for (const Range& range : order) sums[k].push_back(whole_of(pieces[k], range));
+    }
+    groups_.reduce(locals, {request().in, request().out, Wire::kExact, nodes == 1}, sums);
+    for (std::size_t i = 0; rail < rails && i < order.size(); ++i) {
+      set_ready(pieces[rail], order[i], sums[rail][i].ready);
+    }
   }
-  if (rail < rails) {
-    for (std::size_t i = 1; i <= nodes; ++i) {
-      pieces[rail][(node + i) % nodes][0].ready = rotated[rail][i - 1].ready;
-    }
-    if (nodes > 1) {
-      Group group;
-      for (const auto& ranks : map_.nodes) group.push_back(ranks[rail]);
-      groups_.sum_by(operation_.choice().algorithm, group,
-                     {in, request().out, operation_.choice().wire, true}, pieces[rail]);
-    }
+  if (rail < rails && nodes > 1) {
+    groups_.sum_by(algorithm, group, {in, request().out, operation_.choice().wire, true},
+                   pieces[rail]);
   }
   if (locals.size() == 1) return;
   std::vector<Share> finished(rails);
   for (std::size_t k = 0; k < rails; ++k) {
-    for (std::size_t i = 0; i < nodes; ++i) {
-      finished[k].push_back(pieces[k][(node + i) % nodes][0]);
+    for (const Range& range : groups_.results(algorithm, group)) {
+      finished[k].push_back(whole_of(pieces[k], range));
+      finished[k].back().ready = flows_.join(readiness_of(pieces[k], range));
     }
   }
   groups_.spread(locals, {in, request().out, Wire::kExact, true}, finished);

@@ -38,6 +38,7 @@ constexpr std::array kRows{
     Row{Opcode::kAllreduce,     kAll,                 kInRanks,       Way::kInOrder},
     Row{Opcode::kAllreduce,     kAll,                 kShared,        Way::kOverNodes},
     Row{Opcode::kAllreduce,     Algorithm::kRing,     kAny,           Way::kAround},
+    Row{Opcode::kAllreduce,     Algorithm::kHalving,  kAny,           Way::kHalving},
     Row{Opcode::kAllreduce,     kAll,                 kAny,           Way::kDirect},
     Row{Opcode::kReduceScatter, kAll,                 kAny,           Way::kDirect},
     Row{Opcode::kReduce,        kAll,                 kAny,           Way::kDirect},

@@ -28,6 +28,7 @@ enum class Way : std::uint8_t {
   kInOrder,    // the same in order of rank, ignoring nodes
   kOverNodes,  // within the nodes and across them at the same time
   kAround,     // around a ring
+  kHalving,    // partners exchange halves, of half as many ranks each time, and back
   kAtOnce,     // every rank sends everything to every other
   kDoubling,   // partners exchange, of twice as many ranks each time
   kAnswers,    // two ranks of a node: each overwrites received values with results

@@ -16,13 +16,20 @@
 
 namespace dtl::ring {
 
-// Open as far as something has progressed beyond `from` bytes: the prefix of the flow, or the
-// finished part of the sum, at `index`.
+// Open as far as something has progressed beyond `from` bytes: the prefix of the flow, the finished
+// part of the sum, or the open beginning of the list of parts, at `index`.
 struct Gate {
-  enum class Kind : std::uint8_t { kOpen, kFlow, kSum };
+  enum class Kind : std::uint8_t { kOpen, kFlow, kSum, kParts };
   Kind kind = Kind::kOpen;
   std::size_t index = 0;
   std::uint64_t from = 0;
+};
+
+// Of a piece whose bytes become ready at different times: it is open up to the first part that is
+// not open.
+struct GatePart {
+  std::uint64_t bytes = 0;
+  Gate gate = {};
 };
 
 struct Outgoing {

@@ -6,6 +6,16 @@
 #include <utility>
 
 namespace dtl::ring {
+namespace {
+
+// The gate opens where the part ends.
+bool follows(const GatePart& part, const Gate& gate) {
+  if (gate.kind != part.gate.kind) return false;
+  if (gate.kind == Gate::Kind::kOpen) return true;
+  return gate.index == part.gate.index && gate.from == part.gate.from + part.bytes;
+}
+
+}  // namespace
 
 FlowPlan::FlowPlan(const Operation& operation, int world, Schedule& schedule)
     : operation_(operation), schedule_(schedule) {
@@ -50,6 +60,23 @@ Gate FlowPlan::receive(int peer, Incoming piece) {
 
 void FlowPlan::add(Sum sum) {
   schedule_.sums.push_back(std::move(sum));
+}
+
+Gate FlowPlan::join(std::vector<GatePart> parts) {
+  std::size_t kept = 0;
+  for (const GatePart& part : parts) {
+    if (part.bytes == 0) continue;
+    if (kept > 0 && follows(parts[kept - 1], part.gate)) {
+      parts[kept - 1].bytes += part.bytes;
+    } else {
+      parts[kept++] = part;
+    }
+  }
+  parts.resize(kept);
+  if (parts.empty()) return {};
+  if (parts.size() == 1) return parts[0].gate;
+  schedule_.gate_parts.push_back(std::move(parts));
+  return {Gate::Kind::kParts, schedule_.gate_parts.size() - 1, 0};
 }
 
 void FlowPlan::set_headers() {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "ring/operation/operation.h"
 #include "ring/operation/schedule.h"
@@ -27,6 +28,9 @@ class FlowPlan {
   // Operands that arrive at different times; their pieces name the sum's index.
   std::size_t next_sum() const { return schedule_.sums.size(); }
   void add(Sum sum);
+
+  // The gate of bytes that become ready in parts, in this order.
+  Gate join(std::vector<GatePart> parts);
 
   std::size_t flow_with(int peer);
   std::uint64_t frame_bytes() const { return schedule_.frame_bytes; }

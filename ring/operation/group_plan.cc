@@ -5,23 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-namespace dtl::ring {
+#include "ring/operation/halving_plan.h"
 
-std::vector<Share> divide_evenly(std::uint64_t base, std::uint64_t bytes, std::size_t element,
-                                 std::size_t parts) {
-  constexpr std::uint64_t kLine = 64;
-  const std::uint64_t unit = bytes >= parts * kLine * 4 ? kLine : element;
-  const std::uint64_t units = (bytes + unit - 1) / unit;
-  std::vector<Share> shares;
-  std::uint64_t from = 0;
-  for (std::size_t i = 0; i < parts; ++i) {
-    const std::uint64_t mine = units / parts + (i < units % parts ? 1 : 0);
-    const std::uint64_t to = std::min(bytes, from + mine * unit);
-    shares.push_back({{base + from, to - from}});
-    from = to;
-  }
-  return shares;
-}
+namespace dtl::ring {
 
 Group everybody(const NodeMap& map) {
   Group group;
@@ -176,10 +162,32 @@ void GroupPlan::sum_by(Algorithm algorithm, const Group& group, const Buffers& b
                        std::vector<Share>& shares) {
   if (algorithm == Algorithm::kRing && group.size() > 2) {
     sum_around(group, buffers, shares);
+  } else if (algorithm == Algorithm::kHalving && group.size() > 2) {
+    HalvingPlan halving(group, place_in(group), flows_);
+    halving.reduce(buffers, buffers.out, shares);
+    halving.gather(buffers, shares);
   } else {
     reduce(group, buffers, shares);
     spread(group, buffers, shares);
   }
+}
+
+// All but halving begin with the next member's share and end with the own one, so that no member is
+// first for all.
+std::vector<Range> GroupPlan::needs(Algorithm algorithm, const Group& group) {
+  const std::size_t me = place_in(group), n = group.size();
+  if (algorithm == Algorithm::kHalving && n > 2) return HalvingPlan(group, me, flows_).needs();
+  std::vector<Range> ranges;
+  for (std::size_t i = 1; i <= n; ++i) ranges.push_back({(me + i) % n, (me + i) % n + 1});
+  return ranges;
+}
+
+std::vector<Range> GroupPlan::results(Algorithm algorithm, const Group& group) {
+  const std::size_t me = place_in(group), n = group.size();
+  if (algorithm == Algorithm::kHalving && n > 2) return HalvingPlan(group, me, flows_).results();
+  std::vector<Range> ranges;
+  for (std::size_t i = 0; i < n; ++i) ranges.push_back({(me + i) % n, (me + i) % n + 1});
+  return ranges;
 }
 
 // Each member forwards what it receives from the previous one, except the last piece.

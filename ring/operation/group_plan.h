@@ -11,6 +11,7 @@
 #include "ring/links/node_map.h"
 #include "ring/operation/arena.h"
 #include "ring/operation/flow_plan.h"
+#include "ring/operation/shares.h"
 
 namespace dtl::ring {
 
@@ -18,18 +19,6 @@ using Group = std::vector<int>;  // ranks; a member is an index into it
 // In order of rank; by_node(): of nodes, so that neighbours share a node where possible.
 Group everybody(const NodeMap& map);
 Group by_node(const NodeMap& map);
-
-// A member's part of a buffer: spans in the order in which they move, and when each may be read.
-struct Span {
-  std::uint64_t at = 0, bytes = 0;
-  Gate ready = {};
-};
-using Share = std::vector<Span>;
-
-// A share of one span for each of `parts` members: [base, base + bytes) in whole elements, cut at
-// cache lines if possible. The last ones may be empty.
-std::vector<Share> divide_evenly(std::uint64_t base, std::uint64_t bytes, std::size_t element,
-                                 std::size_t parts);
 
 class GroupPlan {
  public:
@@ -55,9 +44,12 @@ class GroupPlan {
   void collect(const Group& group, const Buffers& buffers, Share& own);
   // Every member sends its share of out to all others. Sets when the spans of the others are ready.
   void spread(const Group& group, const Buffers& buffers, std::vector<Share>& shares);
-  // Both, with or without a ring.
+  // Both, by one of direct, ring and halving.
   void sum_by(Algorithm algorithm, const Group& group, const Buffers& buffers,
               std::vector<Share>& shares);
+  // Ranges of shares, in the order in which sum_by() reads them, and makes them ready.
+  std::vector<Range> needs(Algorithm algorithm, const Group& group);
+  std::vector<Range> results(Algorithm algorithm, const Group& group);
   // Like spread(), around a ring, for shares of one span.
   void gather_around(const Group& group, std::byte* out, const std::vector<Share>& shares);
 

@@ -14,8 +14,24 @@ Flow* Schedule::find_flow(int peer) {
 
 std::uint64_t Schedule::allowed(const Gate& gate, std::uint64_t bytes) const {
   if (gate.kind == Gate::Kind::kOpen) return bytes;
-  const std::uint64_t come =
-      gate.kind == Gate::Kind::kFlow ? flows[gate.index].prefix : sums[gate.index].done;
+  std::uint64_t come = 0;
+  switch (gate.kind) {
+    case Gate::Kind::kFlow:
+      come = flows[gate.index].prefix;
+      break;
+    case Gate::Kind::kSum:
+      come = sums[gate.index].done;
+      break;
+    case Gate::Kind::kParts:
+      for (const GatePart& part : gate_parts[gate.index]) {
+        const std::uint64_t here = allowed(part.gate, part.bytes);
+        come += here;
+        if (here < part.bytes) break;
+      }
+      break;
+    case Gate::Kind::kOpen:
+      break;
+  }
   return come <= gate.from ? 0 : std::min(bytes, come - gate.from);
 }
 
@@ -42,6 +58,7 @@ std::vector<int> Schedule::unheard() const {
 void Schedule::clear() {
   flows.clear();
   sums.clear();
+  gate_parts.clear();
 }
 
 }  // namespace dtl::ring

@@ -13,6 +13,7 @@ namespace dtl::ring {
 struct Schedule {
   std::vector<Flow> flows;
   std::vector<Sum> sums;
+  std::vector<std::vector<GatePart>> gate_parts;  // of gates of the kind kParts
   std::uint64_t frame_bytes = 0;  // frames never cross multiples of this within a piece
 
   Flow* find_flow(int peer);

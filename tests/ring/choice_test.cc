@@ -62,7 +62,8 @@ TEST(Choice, OfAnAllreduceFollowsTheTableOfSizes) {
   EXPECT_EQ(choose(allreduce(kMi), apart), (Choice{kDirect, Way::kDirect, Lane::kBulk}));
   const auto many = terms(32, 32);
   EXPECT_EQ(choose(allreduce(4), many), (Choice{kDoubling, Way::kDoubling, Lane::kSmall}));
-  EXPECT_EQ(choose(allreduce(kMi), many), (Choice{kRing, Way::kAround, Lane::kBulk}));
+  EXPECT_EQ(choose(allreduce(kMi), many),
+            (Choice{Algorithm::kHalving, Way::kHalving, Lane::kBulk}));
 }
 
 TEST(Choice, OfAnAllreduceThatNamesItsAlgorithmIsThat) {

@@ -84,7 +84,7 @@ TEST_P(World, AllreduceSumsEverySizeInPlaceAndOutOfPlace) {
 }
 
 TEST_P(World, AllreduceSumsEverySizeByEveryAlgorithm) {
-  for (const char* algorithm : {"oneshot", "doubling", "direct", "ring"}) {
+  for (const char* algorithm : {"oneshot", "doubling", "halving", "direct", "ring"}) {
     SCOPED_TRACE(algorithm);
     check_allreduce(GetParam(), algorithm);
   }

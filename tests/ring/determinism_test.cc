@@ -93,7 +93,7 @@ Values sum_of(const Way& way, std::size_t count) {
 
 class ByAlgorithm : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Of, ByAlgorithm,
-                         ::testing::Values("oneshot", "doubling", "direct", "ring"),
+                         ::testing::Values("oneshot", "doubling", "halving", "direct", "ring"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 TEST_P(ByAlgorithm, BitsDoNotDependOnStreamsDelaysAndPlace) {

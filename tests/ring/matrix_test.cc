@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Matrix,
 TEST_P(Matrix, AllreduceOfEveryTypeByEveryOperationAndAlgorithm) {
   const Layout layout = GetParam();
   const int world = layout.world;
-  for (const char* algorithm : {"oneshot", "doubling", "direct", "ring"}) {
+  for (const char* algorithm : {"oneshot", "doubling", "halving", "direct", "ring"}) {
     SCOPED_TRACE(algorithm);
     const auto adjust = [&](dt_options& options) {
       options.allreduce = algorithm;
@@ -158,7 +158,7 @@ TEST_P(Matrix, AllreduceOfEveryTypeByEveryOperationAndAlgorithm) {
 TEST_P(Matrix, LongAllreducesOfEveryAlgorithm) {
   const Layout layout = GetParam();
   const int world = layout.world;
-  for (const char* algorithm : {"direct", "ring"}) {
+  for (const char* algorithm : {"direct", "halving", "ring"}) {
     SCOPED_TRACE(algorithm);
     const auto adjust = [&](dt_options& options) {
       options.allreduce = algorithm;

@@ -78,8 +78,8 @@ TEST(Tuner, TakesTheRingForLongSumsOfSeveralNodesIfItIsQuicker) {
 }
 
 TEST(Tuner, OfManyRanksComparesWithDoubling) {
-  PretendedRing ring{{{Algorithm::kDoubling, {0, 0}}, {Algorithm::kRing, {1, 0}}}};
-  EXPECT_EQ(ring.table(32, 32), "doubling:0-64K;ring:64K-max");
+  PretendedRing ring{{{Algorithm::kDoubling, {0, 0}}, {Algorithm::kHalving, {1, 0}}}};
+  EXPECT_EQ(ring.table(32, 32), "doubling:0-64K;halving:64K-max");
 }
 
 TEST(Tuner, MeasuresNoMoreWhereOneRankSaysThatItTakesLong) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -59,6 +60,9 @@ Bounds bounds_of(const Case& which, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) of_nodes.back()[i] += own[i];
   }
   const bool is_ring = std::string(which.algorithm) == "ring" && of_nodes.size() > 2;
+  // Halving rounds partial sums once for each bit of the number of nodes.
+  const bool is_halving = std::string(which.algorithm) == "halving";
+  const auto times = is_halving ? static_cast<double>(std::bit_width(of_nodes.size() - 1)) : 1.0;
   Bounds bounds(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t nodes = of_nodes.size();
@@ -76,7 +80,7 @@ Bounds bounds_of(const Case& which, std::size_t count) {
       most = std::max(most, rounded);
     }
     // 1.02: rounding of rounded values. f32 adds little, f16 has denormals.
-    bounds[i] = 1.02 * unit_of(which.wire) * ((is_ring ? most : sizes) + std::abs(sum)) +
+    bounds[i] = 1.02 * unit_of(which.wire) * ((is_ring ? most : times * sizes) + std::abs(sum)) +
                 1e-6 * sizes + (which.wire == DT_WIRE_F16 ? which.world * 6e-8 : 0);
   }
   return bounds;
@@ -101,7 +105,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{3, 1, DT_WIRE_BF16, "ring"}, Case{4, 1, DT_WIRE_BF16, "ring"},
                       Case{8, 1, DT_WIRE_BF16, "ring"}, Case{4, 1, DT_WIRE_F16, "direct"},
                       Case{4, 1, DT_WIRE_F16, "ring"}, Case{4, 2, DT_WIRE_BF16, "direct"},
-                      Case{6, 2, DT_WIRE_BF16, "ring"}, Case{5, 2, DT_WIRE_F16, "direct"}),
+                      Case{6, 2, DT_WIRE_BF16, "ring"}, Case{5, 2, DT_WIRE_F16, "direct"},
+                      Case{5, 1, DT_WIRE_BF16, "halving"}, Case{8, 1, DT_WIRE_F16, "halving"},
+                      Case{6, 2, DT_WIRE_BF16, "halving"}),
     name_of);
 
 TEST_P(Wired, SumsAreWithinTheBoundsAndTheSameOnAllRanks) {
