@@ -38,6 +38,7 @@ from side_by_side import compare, machine, of_rounds, ratio, table, text
 KI, MI = 1 << 10, 1 << 20
 RATE = "1gbit"
 MANY = ["dtring", "gloo", "openmpi"]  # Debian's MPICH 4.0.2 hangs at startup on 16 hosts
+CROWD = ["dtring", "mpich", "openmpi"]
 LINE_RATE = 1e9 / 8  # bytes per second of RATE, headers included
 
 
@@ -166,6 +167,17 @@ def many(options):
     table(results, ["connect", MI])
 
 
+def crowd(options):
+    for count in (8,) if options.short else (32, 63):
+        hosts = Hosts(count)
+        wanted = {64 * KI: 3, MI: 3} if options.short else {64 * KI: 10, MI: 10}
+        print(f"\ncrowd: {count} hosts, one rank on each")
+        with hosts:
+            results = interleave(CROWD, options.rounds,
+                                 lambda who: who.run(hosts, wanted, 300, Gate(hosts)))
+        table(results, list(wanted))
+
+
 def memory(options):
     hosts = Hosts(4 if options.short else 16)
     size = 8 * MI if options.short else 64 * MI
@@ -189,7 +201,7 @@ def memory(options):
 
 PARTS = {"latency": latency, "large": large, "encrypted": encrypted,
          "oversubscribed": oversubscribed, "one-host": one_host, "shaped": shaped, "hierarchy": hierarchy, "many": many,
-         "memory": memory}
+         "crowd": crowd, "memory": memory}
 
 
 def parse():

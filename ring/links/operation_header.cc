@@ -62,6 +62,10 @@ const char* algorithm_name(Algorithm algorithm) {
       return "ring";
     case Algorithm::kHalving:
       return "halving";
+    case Algorithm::kGroups:
+      return "groups";
+    case Algorithm::kLeaders:
+      return "leaders";
     case Algorithm::kOnly:
       break;
   }

@@ -23,7 +23,16 @@ enum class Opcode : std::uint8_t {
 
 // How the bytes of an operation are moved; 0: there is only one way. In the header, since ranks
 // that chose differently would wait for bytes that never come.
-enum class Algorithm : std::uint8_t { kOnly = 0, kOneShot, kDoubling, kDirect, kRing, kHalving };
+enum class Algorithm : std::uint8_t {
+  kOnly = 0,
+  kOneShot,
+  kDoubling,
+  kDirect,
+  kRing,
+  kHalving,
+  kGroups,
+  kLeaders,
+};
 const char* algorithm_name(Algorithm algorithm);  // "oneshot"
 
 struct OperationHeader {

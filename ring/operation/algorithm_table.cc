@@ -14,7 +14,16 @@ namespace dtl::ring {
 namespace {
 
 // Bytes. Up to this size latency dominates, and the algorithm with the fewest steps is used.
-constexpr std::uint64_t kShort = 32 << 10, kShortOfMany = 16 << 10;
+constexpr std::uint64_t kShort = 32 << 10;
+// Bytes: the sizes between which the cost model is asked.
+constexpr std::uint64_t kLeastStep = 1 << 10, kMostStep = 1 << 30;
+
+// A rank of `groups` has many more peers, each of which costs a connection. It must be worth it.
+double weighed_time(Algorithm algorithm, WorldShape shape, std::uint64_t bytes,
+                    const LinkCosts& costs) {
+  const double time = allreduce_time(algorithm, shape, bytes, costs);
+  return algorithm == Algorithm::kGroups ? 1.25 * time : time;
+}
 
 CommError bad_piece(const std::string& piece, const std::string& reason) {
   return {DT_E_INVAL, "allreduce algorithms: " + piece, reason,
@@ -42,11 +51,12 @@ std::uint64_t parse_bytes(const std::string& text, const std::string& piece) {
 
 Algorithm parse_name(const std::string& name, const std::string& piece) {
   if (name == "recursive_doubling") return Algorithm::kDoubling;
-  for (const Algorithm algorithm : {Algorithm::kOneShot, Algorithm::kDoubling, Algorithm::kDirect,
-                                    Algorithm::kRing, Algorithm::kHalving}) {
+  for (const Algorithm algorithm :
+       {Algorithm::kOneShot, Algorithm::kDoubling, Algorithm::kLeaders, Algorithm::kHalving,
+        Algorithm::kGroups, Algorithm::kDirect, Algorithm::kRing}) {
     if (name == algorithm_name(algorithm)) return algorithm;
   }
-  throw bad_piece(piece, "the algorithm is not one of oneshot, doubling, halving, direct, ring");
+  throw bad_piece(piece, "not one of oneshot, doubling, leaders, halving, groups, direct, ring");
 }
 
 std::string bytes_text(std::uint64_t bytes) {
@@ -58,13 +68,37 @@ std::string bytes_text(std::uint64_t bytes) {
 
 }  // namespace
 
-AlgorithmTable AlgorithmTable::by_default(int world, std::size_t nodes) {
-  const bool is_small = static_cast<std::size_t>(world) <= kMaxDirect;
+AlgorithmTable AlgorithmTable::by_default(int world, std::size_t nodes, const LinkCosts& costs) {
+  const WorldShape shape{static_cast<std::size_t>(world), nodes};
   AlgorithmTable table;
-  table.set(nodes <= kMaxDirect ? Algorithm::kDirect : Algorithm::kHalving, 0, kAnySize);
-  table.set(is_small ? Algorithm::kOneShot : Algorithm::kDoubling, 0,
-            is_small ? kShort : kShortOfMany);
+  if (shape.ranks <= kMaxDirect) {
+    table.set(Algorithm::kDirect, 0, kAnySize);
+    table.set(Algorithm::kOneShot, 0, kShort);
+    return table;
+  }
+  const auto candidates = AlgorithmTable::candidates(shape);
+  const auto quickest = [&](std::uint64_t bytes) {
+    return *std::min_element(candidates.begin(), candidates.end(), [&](auto one, auto other) {
+      return weighed_time(one, shape, bytes, costs) < weighed_time(other, shape, bytes, costs);
+    });
+  };
+  table.set(quickest(kLeastStep), 0, kAnySize);
+  for (std::uint64_t bytes = kLeastStep; bytes < kMostStep; bytes *= 2) {
+    // What is quickest in the middle of the range, by its factors.
+    table.set(quickest(bytes + bytes / 2), bytes, kAnySize);
+  }
   return table;
+}
+
+// The first of equal ones counts. Direct exchange has a peer on each node.
+std::vector<Algorithm> AlgorithmTable::candidates(WorldShape shape) {
+  std::vector<Algorithm> all{Algorithm::kDoubling};
+  if (shape.nodes < shape.ranks) all.push_back(Algorithm::kLeaders);
+  all.push_back(Algorithm::kHalving);
+  if (group_size_of(shape.nodes) > 1) all.push_back(Algorithm::kGroups);
+  if (shape.nodes <= kMaxDirect) all.push_back(Algorithm::kDirect);
+  all.push_back(Algorithm::kRing);
+  return all;
 }
 
 AlgorithmTable AlgorithmTable::parse(const std::string& text, const AlgorithmTable& otherwise) {

@@ -8,17 +8,21 @@
 #include <vector>
 
 #include "ring/links/operation_header.h"
+#include "ring/operation/cost_model.h"
 
 namespace dtl::ring {
 
 class AlgorithmTable {
  public:
-  // Guesses for this many ranks and nodes.
-  static AlgorithmTable by_default(int world, std::size_t nodes);
+  // For this many ranks and nodes: guesses for few ranks, the cost model's choice for many.
+  static AlgorithmTable by_default(int world, std::size_t nodes, const LinkCosts& costs = {});
   // "oneshot:0-32K;direct:32K-4M;ring:4M-max", or one name for all sizes. Sizes in bytes; the upper
   // one belongs to the next range. recursive_doubling is another name for doubling. Throws
   // CommError(DT_E_INVAL) naming the invalid piece; sizes without a range use `otherwise`.
   static AlgorithmTable parse(const std::string& text, const AlgorithmTable& otherwise);
+
+  // Those that by_default() considers for many ranks.
+  static std::vector<Algorithm> candidates(WorldShape shape);
 
   Algorithm choose(std::uint64_t bytes) const;
   std::string text() const;

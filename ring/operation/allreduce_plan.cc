@@ -3,6 +3,7 @@
 // the whole sum; they work on a copy (own_input).
 #include "ring/operation/allreduce_plan.h"
 
+#include <bit>
 #include <cstring>
 
 #include "ring/arithmetic/reduce.h"
@@ -14,7 +15,10 @@ void AllreducePlan::plan() {
     case Way::kAtOnce:
       return sum_at_once();
     case Way::kDoubling:
-      return sum_by_doubling(own_input(), request().out, bytes());
+      sum_by_doubling(everybody(map_), own_input(), request().out, bytes());
+      return;
+    case Way::kLeaders:
+      return sum_by_leaders();
     case Way::kAnswers:
       return sum_with_answers(1 - map_.rank);
     case Way::kOverNodes:
@@ -23,7 +27,9 @@ void AllreducePlan::plan() {
     case Way::kInOrder:
     case Way::kAround:
     case Way::kHalving:
+    case Way::kGroups:
     case Way::kTree:
+    case Way::kBinary:
     case Way::kChain:
       return sum_over_everybody();
   }
@@ -151,23 +157,56 @@ void AllreducePlan::sum_with_answers(int peer) {
   flows_.receive(peer, piece);
 }
 
-// In round k partners whose indices differ in bit k exchange their sums. If the world is not a
-// power of two, the first ranks form pairs: the even rank only passes its values to the odd one and
-// gets the result back.
-void AllreducePlan::sum_by_doubling(const std::byte* in, std::byte* out, std::uint64_t bytes) {
-  const int rank = map_.rank, world = map_.world;
-  int power = 1;
-  while (power * 2 <= world) power *= 2;
-  const int pairs = world - power;
+// The first rank of each node sums the values of the node, exchanges sums with those of the other
+// nodes, and gives its node the results. So each node sends one message in each step, however many
+// ranks it has.
+void AllreducePlan::sum_by_leaders() {
+  const Group& locals = map_.locals();
+  const int leader = locals[0];
+  if (map_.rank != leader) {
+    flows_.send(leader, request().in, bytes(), Wire::kExact, {});
+    Incoming piece;
+    piece.target = request().out;
+    piece.bytes = bytes();
+    flows_.receive(leader, piece);
+    return;
+  }
+  const bool is_alone = map_.nodes.size() == 1;
+  const std::byte* sum = request().in;
+  Share all{{0, bytes()}};
+  if (locals.size() > 1) {
+    std::byte* target = is_alone ? request().out : scratch_.take(bytes());
+    groups_.collect(locals, {request().in, target, Wire::kExact, is_alone}, all);
+    sum = target;
+  } else {
+    sum = own_input();
+  }
+  Gate ready = all[0].ready;
+  if (!is_alone) {
+    Group leaders;
+    for (const auto& ranks : map_.nodes) leaders.push_back(ranks[0]);
+    ready = sum_by_doubling(leaders, sum, request().out, bytes(), ready);
+  }
+  for (const int rank : locals) {
+    if (rank != leader) flows_.send(rank, request().out, bytes(), Wire::kExact, ready);
+  }
+}
+
+// In round k partners whose places in the group differ in bit k exchange their sums. If the number
+// of members is not a power of two, the first ones form pairs: the even member only passes its
+// values to the odd one and gets the result back.
+Gate AllreducePlan::sum_by_doubling(const Group& group, const std::byte* in, std::byte* out,
+                                    std::uint64_t bytes, Gate ready) {
+  const std::size_t me = groups_.place_in(group), power = std::bit_floor(group.size());
+  const std::size_t pairs = group.size() - power;
   const std::byte* value = in;
-  Gate there{};
-  if (rank < 2 * pairs && rank % 2 == 0) {
-    flows_.send(rank + 1, value, bytes, Wire::kExact, {});
+  Gate there = ready;
+  if (me < 2 * pairs && me % 2 == 0) {
+    flows_.send(group[me + 1], value, bytes, Wire::kExact, there);
     Incoming piece;
     piece.target = out;
     piece.bytes = bytes;
-    flows_.receive(rank + 1, piece);
-    return;
+    return flows_.receive(group[me + 1], piece);
   }
   const auto combine_with = [&](int peer, bool is_last) {
     // Separate memory for each round: the previous round's partner may still be reading its sum.
@@ -182,17 +221,18 @@ void AllreducePlan::sum_by_doubling(const std::byte* in, std::byte* out, std::ui
     there = flows_.receive(peer, piece);
     value = target;
   };
-  if (rank < 2 * pairs) combine_with(rank - 1, false);
-  // From here on there are `power` ranks, each with an index: the odd ones of the pairs, then the
+  if (me < 2 * pairs) combine_with(group[me - 1], false);
+  // From here on there are `power` members, each with a place: the odd ones of the pairs, then the
   // rest.
-  const int place = rank < 2 * pairs ? rank / 2 : rank - pairs;
-  for (int bit = 1; bit < power; bit *= 2) {
-    const int other = place ^ bit;
-    const int peer = other < pairs ? 2 * other + 1 : other + pairs;
+  const std::size_t place = me < 2 * pairs ? me / 2 : me - pairs;
+  for (std::size_t bit = 1; bit < power; bit *= 2) {
+    const std::size_t other = place ^ bit;
+    const int peer = group[other < pairs ? 2 * other + 1 : other + pairs];
     flows_.send(peer, value, bytes, Wire::kExact, there);
     combine_with(peer, bit * 2 == power);
   }
-  if (rank < 2 * pairs) flows_.send(rank - 1, out, bytes, Wire::kExact, there);
+  if (me < 2 * pairs) flows_.send(group[me - 1], out, bytes, Wire::kExact, there);
+  return there;
 }
 
 }  // namespace dtl::ring

@@ -19,12 +19,15 @@ class AllreducePlan {
       : operation_(operation), map_(map), flows_(flows), groups_(groups), scratch_(scratch) {}
 
   void plan();
-  // For any buffers; a barrier sums one byte.
-  void sum_by_doubling(const std::byte* in, std::byte* out, std::uint64_t bytes);
+  // For any buffers; a barrier sums one byte. ready: when `in` may be read. Returns when `out` may
+  // be.
+  Gate sum_by_doubling(const Group& group, const std::byte* in, std::byte* out, std::uint64_t bytes,
+                       Gate ready = {});
 
  private:
   void sum_at_once();
   void sum_with_answers(int peer);
+  void sum_by_leaders();
   void sum_over_nodes();
   void sum_over_everybody();
   const std::byte* own_input();

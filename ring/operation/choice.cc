@@ -10,6 +10,7 @@ namespace {
 
 // Bytes.
 constexpr std::uint64_t kDeterministicShort = 32 << 10;
+constexpr std::uint64_t kMostPartial = 64 << 20;  // of all ranks' parts of a reduce_scatter
 
 // Conditions that rows may require of a communicator and a request.
 enum Circumstance : int {
@@ -20,6 +21,9 @@ enum Circumstance : int {
   kShared = 8,     // some do share one
   kTwoOfOne = 16,  // two ranks on one node, and values need no rounding
   kInRanks = 32,   // sums must be made in order of rank
+  kModest = 64,    // halving needs a buffer of half the data, and it may have one
+  kSteps = 128,    // the cost model says that the way with the fewest steps is the quickest
+  kStream = 256,   // that sending everything once is, however many steps it takes
 };
 
 // The first row whose conditions hold counts.
@@ -34,18 +38,31 @@ constexpr auto kAll = Algorithm::kOnly;
 constexpr std::array kRows{
     Row{Opcode::kAllreduce,     Algorithm::kOneShot,  kAny,           Way::kAtOnce},
     Row{Opcode::kAllreduce,     Algorithm::kDoubling, kAny,           Way::kDoubling},
+    Row{Opcode::kAllreduce,     Algorithm::kLeaders,  kAny,           Way::kLeaders},
     Row{Opcode::kAllreduce,     kAll,                 kTwoOfOne,      Way::kAnswers},
     Row{Opcode::kAllreduce,     kAll,                 kInRanks,       Way::kInOrder},
     Row{Opcode::kAllreduce,     kAll,                 kShared,        Way::kOverNodes},
     Row{Opcode::kAllreduce,     Algorithm::kRing,     kAny,           Way::kAround},
     Row{Opcode::kAllreduce,     Algorithm::kHalving,  kAny,           Way::kHalving},
+    Row{Opcode::kAllreduce,     Algorithm::kGroups,   kAny,           Way::kGroups},
     Row{Opcode::kAllreduce,     kAll,                 kAny,           Way::kDirect},
+    Row{Opcode::kReduceScatter, kAll,                 kFew,           Way::kDirect},
+    Row{Opcode::kReduceScatter, kAll,                 kInRanks,       Way::kDirect},
+    Row{Opcode::kReduceScatter, kAll,                 kModest,        Way::kHalving},
     Row{Opcode::kReduceScatter, kAll,                 kAny,           Way::kDirect},
-    Row{Opcode::kReduce,        kAll,                 kAny,           Way::kDirect},
+    Row{Opcode::kReduce,        kAll,                 kFew,           Way::kDirect},
+    Row{Opcode::kReduce,        kAll,                 kInRanks,       Way::kDirect},
+    Row{Opcode::kReduce,        kAll,                 kSteps,         Way::kTree},
+    Row{Opcode::kReduce,        kAll,                 kAny,           Way::kHalving},
     Row{Opcode::kAllgather,     kAll,                 kFew | kSpread, Way::kDirect},
+    Row{Opcode::kAllgather,     kAll,                 kFew,           Way::kAround},
+    Row{Opcode::kAllgather,     kAll,                 kSteps,         Way::kDoubling},
     Row{Opcode::kAllgather,     kAll,                 kAny,           Way::kAround},
-    Row{Opcode::kBroadcast,     kAll,                 kBrief,         Way::kTree},
-    Row{Opcode::kBroadcast,     kAll,                 kAny,           Way::kChain},
+    Row{Opcode::kBroadcast,     kAll,                 kFew | kBrief,  Way::kTree},
+    Row{Opcode::kBroadcast,     kAll,                 kFew,           Way::kChain},
+    Row{Opcode::kBroadcast,     kAll,                 kSteps,         Way::kTree},
+    Row{Opcode::kBroadcast,     kAll,                 kStream,        Way::kChain},
+    Row{Opcode::kBroadcast,     kAll,                 kAny,           Way::kBinary},
     Row{Opcode::kGather,        kAll,                 kAny,           Way::kDirect},
     Row{Opcode::kScatter,       kAll,                 kAny,           Way::kDirect},
     Row{Opcode::kAlltoall,      kAll,                 kAny,           Way::kDirect},
@@ -89,13 +106,33 @@ Lane lane_of(const Request& request, std::uint64_t bytes, int world) {
   return bytes <= kSmallBytes / ranks ? Lane::kSmall : Lane::kBulk;
 }
 
+// What the cost model says about operations whose rows ask for it.
+int predicted(Opcode opcode, const Terms& terms, std::uint64_t bytes) {
+  const WorldShape shape{static_cast<std::size_t>(terms.world), terms.nodes};
+  if (opcode == Opcode::kReduce) {
+    const auto time = [&](Way way) { return reduce_time(way, shape, bytes, terms.costs); };
+    return time(Way::kTree) < time(Way::kHalving) ? kSteps : 0;
+  }
+  if (opcode == Opcode::kAllgather) {
+    const auto time = [&](Way way) { return allgather_time(way, shape, bytes, terms.costs); };
+    return time(Way::kDoubling) < time(Way::kAround) ? kSteps : 0;
+  }
+  if (opcode != Opcode::kBroadcast) return 0;
+  const auto time = [&](Way way) { return broadcast_time(way, shape, bytes, terms.costs); };
+  const double tree = time(Way::kTree), binary = time(Way::kBinary), chain = time(Way::kChain);
+  if (tree <= std::min(binary, chain)) return kSteps;
+  return chain < binary ? kStream : 0;
+}
+
 Way way_of(Opcode opcode, const Choice& choice, const Terms& terms, std::uint64_t bytes) {
   const auto world = static_cast<std::size_t>(terms.world);
   const bool is_two_of_one =
       world == 2 && terms.nodes == 1 && (!terms.is_deterministic || choice.wire == Wire::kExact);
   const int given = (bytes <= kSmallBytes ? kBrief : 0) | (world <= kMaxDirect ? kFew : 0) |
                     (terms.nodes < world ? kShared : kSpread) | (is_two_of_one ? kTwoOfOne : 0) |
-                    (terms.is_deterministic ? kInRanks : 0);
+                    (terms.is_deterministic ? kInRanks : 0) |
+                    (bytes <= kMostPartial / world ? kModest : 0) |
+                    (world > kMaxDirect ? predicted(opcode, terms, bytes) : 0);
   const auto* row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& each) {
     return each.opcode == opcode &&
            (each.algorithm == kAll || each.algorithm == choice.algorithm) &&
@@ -111,8 +148,9 @@ Choice choose(const Request& request, const Terms& terms) {
   Choice choice;
   choice.wire = wire_of(request, terms);
   choice.algorithm = algorithm_of(request, terms, bytes, choice.wire);
-  const bool is_whole =
-      choice.algorithm == Algorithm::kOneShot || choice.algorithm == Algorithm::kDoubling;
+  const bool is_whole = choice.algorithm == Algorithm::kOneShot ||
+                        choice.algorithm == Algorithm::kDoubling ||
+                        choice.algorithm == Algorithm::kLeaders;
   if (is_whole) choice.wire = Wire::kExact;  // all ranks make the sum, from the same values
   choice.lane = lane_of(request, bytes, terms.world);
   choice.way = way_of(request.opcode, choice, terms, bytes);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ring/operation/cost_model.h"
 #include "ring/operation/halving_plan.h"
 
 namespace dtl::ring {
@@ -158,18 +159,51 @@ void GroupPlan::sum_around(const Group& group, const Buffers& buffers, std::vect
   }
 }
 
+// The group is divided into groups of g neighbours. Each member sums a slice of its group; members
+// with the same slice sum it across the groups; then the results move back the same way. All
+// exchange directly: so there are four steps, and about 2 sqrt(n) peers. A number of members that
+// cannot be divided is summed by halving.
+void GroupPlan::sum_in_groups(const Group& group, const Buffers& buffers,
+                              std::vector<Share>& shares) {
+  const std::size_t n = group.size(), g = group_size_of(n), groups = n / g, me = place_in(group);
+  if (g < 2) return sum_by(Algorithm::kHalving, group, buffers, shares);
+  const std::size_t place = me % g, first = me - place;
+  const auto slice = [&](std::size_t k) { return Range{k * groups, (k + 1) * groups}; };
+  Group own, across;
+  for (std::size_t i = 0; i < g; ++i) own.push_back(group[first + i]);
+  for (std::size_t i = 0; i < groups; ++i) across.push_back(group[i * g + place]);
+  std::vector<Share> slices;
+  for (std::size_t k = 0; k < g; ++k) {
+    slices.push_back({whole_of(shares, slice(k))});
+    slices[k][0].ready = flows_.join(readiness_of(shares, slice(k)));
+  }
+  reduce(own, {buffers.in, buffers.out, buffers.wire, false}, slices);
+  const auto from = shares.begin() + static_cast<std::ptrdiff_t>(slice(place).from);
+  set_ready(shares, slice(place), slices[place][0].ready);
+  std::vector<Share> pieces(from, from + static_cast<std::ptrdiff_t>(groups));
+  const Buffers of_groups{buffers.out, buffers.out, buffers.wire, buffers.is_last};
+  reduce(across, of_groups, pieces);
+  spread(across, of_groups, pieces);
+  std::copy(pieces.begin(), pieces.end(), from);
+  slices[place][0].ready = flows_.join(readiness_of(shares, slice(place)));
+  spread(own, buffers, slices);
+  for (std::size_t k = 0; k < g; ++k) {
+    if (k != place) set_ready(shares, slice(k), slices[k][0].ready);
+  }
+}
+
 void GroupPlan::sum_by(Algorithm algorithm, const Group& group, const Buffers& buffers,
                        std::vector<Share>& shares) {
-  if (algorithm == Algorithm::kRing && group.size() > 2) {
-    sum_around(group, buffers, shares);
-  } else if (algorithm == Algorithm::kHalving && group.size() > 2) {
+  const bool is_pair = group.size() <= 2;
+  if (algorithm == Algorithm::kRing && !is_pair) return sum_around(group, buffers, shares);
+  if (algorithm == Algorithm::kGroups && !is_pair) return sum_in_groups(group, buffers, shares);
+  if (algorithm == Algorithm::kHalving && !is_pair) {
     HalvingPlan halving(group, place_in(group), flows_);
     halving.reduce(buffers, buffers.out, shares);
-    halving.gather(buffers, shares);
-  } else {
-    reduce(group, buffers, shares);
-    spread(group, buffers, shares);
+    return halving.gather(buffers, shares);
   }
+  reduce(group, buffers, shares);
+  spread(group, buffers, shares);
 }
 
 // All but halving begin with the next member's share and end with the own one, so that no member is

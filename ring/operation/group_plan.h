@@ -44,7 +44,7 @@ class GroupPlan {
   void collect(const Group& group, const Buffers& buffers, Share& own);
   // Every member sends its share of out to all others. Sets when the spans of the others are ready.
   void spread(const Group& group, const Buffers& buffers, std::vector<Share>& shares);
-  // Both, by one of direct, ring and halving.
+  // Both, by one of direct, ring, halving and groups.
   void sum_by(Algorithm algorithm, const Group& group, const Buffers& buffers,
               std::vector<Share>& shares);
   // Ranges of shares, in the order in which sum_by() reads them, and makes them ready.
@@ -55,6 +55,7 @@ class GroupPlan {
 
  private:
   void sum_around(const Group& group, const Buffers& buffers, std::vector<Share>& shares);
+  void sum_in_groups(const Group& group, const Buffers& buffers, std::vector<Share>& shares);
   void receive_operand(int peer, const Sum& sum, std::size_t index, std::size_t source);
   void set_window(Sum& sum, std::size_t sources) const;
 

@@ -80,6 +80,38 @@ void HalvingPlan::gather(const GroupPlan::Buffers& buffers, std::vector<Share>& 
   }
 }
 
+// Each half collects its shares on one member, its leader: the root, or the member that had given
+// to the leader of the other half, so that the same pairs talk as in reduce().
+void HalvingPlan::gather_to(std::size_t root, std::byte* out, std::vector<Share>& shares) {
+  std::vector<std::size_t> leaders;  // of the range at each level
+  std::size_t leader = root;
+  for (const Level& level : levels_) {
+    leaders.push_back(leader);
+    const bool is_in_mine = level.mine.from <= leader && leader < level.mine.to;
+    if (!is_in_mine) leader = partner_of(leader, level);
+  }
+  // Now it leads the last range, of this member alone.
+  for (std::size_t k = levels_.size(); k-- > 0 && leader == me_; leader = leaders[k]) {
+    const Level& level = levels_[k];
+    if (leaders[k] != me_) {
+      const Span own = whole_of(shares, level.mine);
+      return flows_.send(group_[leaders[k]], out + own.at, own.bytes, Wire::kExact,
+                         flows_.join(readiness_of(shares, level.mine)));
+    }
+    const Span other = whole_of(shares, level.theirs);
+    Incoming piece;
+    piece.target = out + other.at;
+    piece.bytes = other.bytes;
+    set_ready(shares, level.theirs, flows_.receive(group_[level.gives_to], piece));
+  }
+}
+
+// To whom a member of the other half gives.
+std::size_t HalvingPlan::partner_of(std::size_t member, const Level& level) {
+  const std::size_t place = member - level.theirs.from, mine = level.mine.to - level.mine.from;
+  return level.mine.from + (place < mine ? place : 0);
+}
+
 // Up to the first level at which it takes something, it only passes on what it was given.
 Range HalvingPlan::summed() const {
   for (const Level& level : levels_) {

@@ -21,6 +21,8 @@ class HalvingPlan {
   void reduce(const GroupPlan::Buffers& buffers, std::byte* partial, std::vector<Share>& shares);
   // Each member sends its share of buffers.out to all. Sets when the others are ready.
   void gather(const GroupPlan::Buffers& buffers, std::vector<Share>& shares);
+  // All shares reach the root's `out`. Others need place for the shares that they have summed.
+  void gather_to(std::size_t root, std::byte* out, std::vector<Share>& shares);
 
   // The shares of which this member makes sums at some time, its own included.
   Range summed() const;
@@ -37,6 +39,7 @@ class HalvingPlan {
     std::vector<std::size_t> takes_from;  // none, one or two
   };
   static std::vector<Level> levels_of(std::size_t me, std::size_t members);
+  static std::size_t partner_of(std::size_t member, const Level& level);
 
   const Group& group_;
   const std::size_t me_;

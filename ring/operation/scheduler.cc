@@ -6,8 +6,62 @@
 #include <cstring>
 
 #include "ring/operation/allreduce_plan.h"
+#include "ring/operation/halving_plan.h"
+#include "ring/operation/reduce_plan.h"
 
 namespace dtl::ring {
+namespace {
+
+// A member's place in a tree with the root 0.
+struct Tree {
+  std::size_t parent = 0;
+  std::vector<std::size_t> children;
+};
+
+// The members after a range's first are split into two ranges, whose first ones are its children.
+// So neighbours, which may share a node, stay together.
+Tree binary_tree_of(std::size_t me, std::size_t members) {
+  Tree tree;
+  std::size_t first = 0, end = members;
+  for (;;) {
+    const std::size_t middle = first + 1 + (end - first) / 2;
+    if (me == first) {
+      // The longer half first.
+      if (first + 1 < end) tree.children.push_back(first + 1);
+      if (middle < end) tree.children.push_back(middle);
+      return tree;
+    }
+    tree.parent = first;
+    if (me < middle) {
+      ++first;
+      end = std::min(end, middle);
+    } else {
+      first = middle;
+    }
+  }
+}
+
+Tree binomial_tree_of(std::size_t me, std::size_t members) {
+  Tree tree;
+  std::size_t bit = 1;
+  while (bit < members && (me & bit) == 0) bit *= 2;
+  tree.parent = me & (me - 1);
+  for (bit /= 2; bit > 0; bit /= 2) {
+    if (me + bit < members) tree.children.push_back(me + bit);
+  }
+  return tree;
+}
+
+Tree tree_of(Way way, std::size_t me, std::size_t members) {
+  if (way == Way::kTree) return binomial_tree_of(me, members);
+  if (way == Way::kBinary) return binary_tree_of(me, members);
+  Tree chain;
+  if (me > 0) chain.parent = me - 1;
+  if (me + 1 < members) chain.children.push_back(me + 1);
+  return chain;
+}
+
+}  // namespace
 
 Scheduler::Scheduler(const Operation& operation, const NodeMap& map, Arena& scratch,
                      Schedule& schedule)
@@ -63,32 +117,16 @@ void Scheduler::plan_reduce_scatter() {
   // Sums are written to out, not where they are in `in`: out only holds the own share.
   const std::size_t me = groups_.place_in(group);
   std::byte* base = request_.out - me * bytes();
-  groups_.reduce(group, {request_.in, base, operation_.choice().wire, true}, shares);
+  const GroupPlan::Buffers buffers{request_.in, base, operation_.choice().wire, true};
+  if (operation_.choice().way != Way::kHalving) return groups_.reduce(group, buffers, shares);
+  HalvingPlan halving(group, me, flows_);
+  const Span summed = whole_of(shares, halving.summed());
+  std::byte* partial = summed.bytes == 0 ? base : scratch_.take(summed.bytes) - summed.at;
+  halving.reduce(buffers, partial, shares);
 }
 
-// Each rank sums a share, and sends it to the root. So all ranks add at once, and the root receives
-// at most twice the data, for any number of ranks.
 void Scheduler::plan_reduce() {
-  const Group group = everybody(map_);
-  const auto root = static_cast<std::size_t>(request_.root);
-  const std::size_t me = groups_.place_in(group);
-  auto shares = divide_evenly(0, bytes(), operation_.element(), group.size());
-  std::byte* out = request_.out;
-  if (me != root && shares[me][0].bytes > 0) {
-    // Only the root writes to the caller's out; others use scratch memory for their share.
-    // GroupPlan adds the share's offset to `out`, so it is subtracted here.
-    out = scratch_.take(shares[me][0].bytes) - shares[me][0].at;
-  }
-  groups_.reduce(group, {request_.in, out, Wire::kExact, true}, shares);
-  const Span& own = shares[me][0];
-  if (me != root) return flows_.send(group[root], out + own.at, own.bytes, Wire::kExact, own.ready);
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    if (i == me) continue;
-    Incoming piece;
-    piece.target = out + shares[i][0].at;
-    piece.bytes = shares[i][0].bytes;
-    flows_.receive(group[i], piece);
-  }
+  ReducePlan(operation_, map_, flows_, groups_, scratch_).plan();
 }
 
 void Scheduler::plan_allgather() {
@@ -103,9 +141,13 @@ void Scheduler::plan_allgather() {
   if (own.bytes > 0 && request_.in != request_.out + own.at) {
     std::memcpy(request_.out + own.at, request_.in, own.bytes);
   }
+  const GroupPlan::Buffers buffers{request_.in, request_.out, Wire::kExact, true};
   if (operation_.choice().way == Way::kDirect) {
-    return groups_.spread(everybody(map_), {request_.in, request_.out, Wire::kExact, true},
-                          by_rank);
+    return groups_.spread(everybody(map_), buffers, by_rank);
+  }
+  if (operation_.choice().way == Way::kDoubling) {
+    const Group all = everybody(map_);
+    return HalvingPlan(all, groups_.place_in(all), flows_).gather(buffers, by_rank);
   }
   const Group group = by_node(map_);
   std::vector<Share> shares;
@@ -113,33 +155,24 @@ void Scheduler::plan_allgather() {
   groups_.gather_around(group, request_.out, shares);
 }
 
-// Along a binomial tree, or along a chain that visits each node once. The tree has fewer steps,
-// which matters for short data. In the chain each rank sends everything only once, and long data
-// keeps all its links busy.
+// Along one of three trees. A binomial tree has the fewest steps, which matters for short data. In
+// a chain, which visits each node once, each rank sends everything only once, and long data keeps
+// all its links busy; but it takes as many steps as there are ranks. In a binary tree each rank
+// sends everything at most twice, in about 2 log2(n) steps.
 void Scheduler::plan_broadcast() {
   Group group = by_node(map_);
   std::rotate(group.begin(), std::find(group.begin(), group.end(), request_.root), group.end());
-  const std::size_t me = groups_.place_in(group), n = group.size();
+  const std::size_t me = groups_.place_in(group);
+  const Tree tree = tree_of(operation_.choice().way, me, group.size());
   Gate there{};
-  const auto take_from = [&](std::size_t parent) {
+  if (me > 0) {
     Incoming piece;
     piece.target = request_.out;
     piece.bytes = bytes();
-    there = flows_.receive(group[parent], piece);
-  };
-  const auto pass_to = [&](std::size_t child) {
-    flows_.send(group[child], request_.out, bytes(), Wire::kExact, there);
-  };
-  if (operation_.choice().way == Way::kChain) {
-    if (me > 0) take_from(me - 1);
-    if (me + 1 < n) pass_to(me + 1);
-    return;
+    there = flows_.receive(group[tree.parent], piece);
   }
-  std::size_t bit = 1;
-  while (bit < n && (me & bit) == 0) bit *= 2;
-  if (me > 0) take_from(me - bit);
-  for (bit /= 2; bit > 0; bit /= 2) {
-    if (me + bit < n) pass_to(me + bit);
+  for (const std::size_t child : tree.children) {
+    flows_.send(group[child], request_.out, bytes(), Wire::kExact, there);
   }
 }
 
@@ -206,8 +239,9 @@ void Scheduler::plan_barrier() {
   if (operation_.choice().way == Way::kDoubling) {
     std::byte* in = scratch_.take(1);
     *in = std::byte{0};
-    return AllreducePlan(operation_, map_, flows_, groups_, scratch_)
-        .sum_by_doubling(in, scratch_.take(1), 1);
+    AllreducePlan(operation_, map_, flows_, groups_, scratch_)
+        .sum_by_doubling(everybody(map_), in, scratch_.take(1), 1);
+    return;
   }
   for (std::size_t step = 1; step < world; ++step) {
     const int peer = static_cast<int>((me + step) % world);

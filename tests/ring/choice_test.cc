@@ -148,7 +148,6 @@ TEST(Choice, OfListsOfCountsIsOneThatNoRankAloneCouldMakeDifferently) {
 
 TEST(Choice, OfTheOtherCollectivesDependsOnSizeWorldAndNodes) {
   EXPECT_EQ(bytes_of(Opcode::kAllgather, 4, terms(16, 16)).way, Way::kDirect);
-  EXPECT_EQ(bytes_of(Opcode::kAllgather, 4, terms(17, 17)).way, Way::kAround);
   EXPECT_EQ(bytes_of(Opcode::kAllgather, 4, terms(4, 2)).way, Way::kAround);
   EXPECT_EQ(bytes_of(Opcode::kBroadcast, 64 * kKi, terms(4, 4)).way, Way::kTree);
   EXPECT_EQ(bytes_of(Opcode::kBroadcast, 64 * kKi + 4, terms(4, 4)).way, Way::kChain);
@@ -156,9 +155,29 @@ TEST(Choice, OfTheOtherCollectivesDependsOnSizeWorldAndNodes) {
   EXPECT_EQ(bytes_of(Opcode::kBarrier, 0, terms(17, 17)).way, Way::kDoubling);
   for (const Opcode each : {Opcode::kReduceScatter, Opcode::kReduce, Opcode::kGather,
                             Opcode::kScatter, Opcode::kAlltoall, Opcode::kPair}) {
-    EXPECT_EQ(bytes_of(each, kMi, terms(64, 2)).way, Way::kDirect) << int(each);
+    EXPECT_EQ(bytes_of(each, kMi, terms(16, 2)).way, Way::kDirect) << int(each);
     EXPECT_EQ(bytes_of(each, kMi, deterministic(4, 2)).algorithm, kOnly) << int(each);
   }
+}
+
+TEST(Choice, OfManyRanksKeepsTheNumberOfPeersSmall) {
+  const Terms many = terms(1024, 1024);
+  EXPECT_EQ(bytes_of(Opcode::kAllgather, 4 * kKi, many).way, Way::kDoubling);
+  EXPECT_EQ(bytes_of(Opcode::kAllgather, 256 * kMi, terms(17, 17)).way, Way::kAround);
+  EXPECT_EQ(bytes_of(Opcode::kBroadcast, 4 * kKi, many).way, Way::kTree);
+  EXPECT_EQ(bytes_of(Opcode::kBroadcast, kMi, many).way, Way::kBinary);
+  EXPECT_EQ(bytes_of(Opcode::kBroadcast, 1024 * kMi, many).way, Way::kChain);
+  EXPECT_EQ(bytes_of(Opcode::kReduce, 4 * kKi, many).way, Way::kTree);
+  EXPECT_EQ(bytes_of(Opcode::kReduce, kMi, many).way, Way::kHalving);
+  EXPECT_EQ(bytes_of(Opcode::kReduceScatter, 4 * kKi, many).way, Way::kHalving);
+  EXPECT_EQ(bytes_of(Opcode::kReduceScatter, kMi, many).way, Way::kDirect)
+      << "halving would need 512 MiB";
+}
+
+TEST(Choice, OfManyDeterministicRanksKeepsTheirOrder) {
+  const Terms many = deterministic(64, 64);
+  EXPECT_EQ(bytes_of(Opcode::kReduce, 4, many).way, Way::kDirect);
+  EXPECT_EQ(bytes_of(Opcode::kReduceScatter, 4, many).way, Way::kDirect);
 }
 
 }  // namespace

@@ -84,7 +84,8 @@ TEST_P(World, AllreduceSumsEverySizeInPlaceAndOutOfPlace) {
 }
 
 TEST_P(World, AllreduceSumsEverySizeByEveryAlgorithm) {
-  for (const char* algorithm : {"oneshot", "doubling", "halving", "direct", "ring"}) {
+  for (const char* algorithm :
+       {"oneshot", "doubling", "leaders", "halving", "groups", "direct", "ring"}) {
     SCOPED_TRACE(algorithm);
     check_allreduce(GetParam(), algorithm);
   }

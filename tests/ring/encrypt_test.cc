@@ -256,7 +256,8 @@ Tuning on_loopback() {
 
 class Encrypted : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(By, Encrypted,
-                         ::testing::Values("oneshot", "doubling", "halving", "direct", "ring"),
+                         ::testing::Values("oneshot", "doubling", "leaders", "halving", "groups",
+                                           "direct", "ring"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 TEST_P(Encrypted, RingsGiveTheSameSums) {

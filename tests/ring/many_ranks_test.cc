@@ -127,5 +127,130 @@ TEST(Halving, SumsAcrossNodesOfSeveralRanks) {
   }
 }
 
+TEST(Groups, SumForEveryNumberOfRanks) {
+  const Choice groups = by(Algorithm::kGroups, Way::kGroups);
+  for (std::size_t ranks = 2; ranks <= 70; ++ranks) {
+    for (const std::size_t count : {std::size_t{1}, 3 * ranks + 1}) {
+      check_allreduce(nodes_of(ranks), groups, count);
+    }
+  }
+}
+
+TEST(Groups, HaveAPeerForEachOtherMemberOfTwoGroups) {
+  const Choice groups = by(Algorithm::kGroups, Way::kGroups);
+  check_allreduce(nodes_of(144), groups, 1000, [](const PlannedWorld& world) {
+    EXPECT_EQ(world.most_peers(), 22U);  // 12 groups of 12
+  });
+}
+
+TEST(Groups, SumAcrossNodesOfSeveralRanks) {
+  for (const std::size_t ranks : {18, 32, 34}) {
+    check_allreduce(nodes_of(ranks, 2), by(Algorithm::kGroups, Way::kOverNodes), 1000);
+  }
+}
+
+TEST(Leaders, SumForEveryNumberOfRanksAndNodes) {
+  const Choice leaders = by(Algorithm::kLeaders, Way::kLeaders);
+  for (std::size_t ranks = 2; ranks <= 40; ++ranks) {
+    for (const std::size_t per_node : {std::size_t{1}, std::size_t{2}, std::size_t{5}, ranks}) {
+      check_allreduce(nodes_of(ranks, per_node), leaders, 17);
+    }
+  }
+}
+
+TEST(Leaders, SendOneMessagePerNodeAndStep) {
+  const auto messages = [](const Choice& choice) {
+    std::uint64_t count = 0;
+    check_allreduce(nodes_of(64, 8), choice, 4,
+                    [&](const PlannedWorld& world) { count = world.messages(); });
+    return count;
+  };
+  // 7 ranks of each of 8 nodes send to their leader and back; 8 leaders take 3 steps.
+  EXPECT_EQ(messages(by(Algorithm::kLeaders, Way::kLeaders)), 8U * (7 + 7 + 3));
+  EXPECT_EQ(messages(by(Algorithm::kDoubling, Way::kDoubling)), 64U * 6);
+}
+
+void check_reduce(std::size_t ranks, std::size_t root, Way way, std::size_t count) {
+  SCOPED_TRACE(std::to_string(ranks) + " ranks to " + std::to_string(root));
+  for (const bool is_in_place : {false, true}) {
+    Buffers buffers(Opcode::kReduce, ranks, count, count, count, is_in_place);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      buffers.requests[rank].root = static_cast<int>(root);
+      if (rank != root) buffers.requests[rank].out = nullptr;
+    }
+    PlannedWorld world(nodes_of(ranks));
+    world.plan(buffers.requests, by(Algorithm::kOnly, way));
+    world.run(static_cast<unsigned>(root));
+    ASSERT_EQ(buffers.result(root, is_in_place), sum_of(ranks, count));
+    EXPECT_LE(world.most_peers(), log2_of(ranks) + 1);
+  }
+}
+
+TEST(Reduce, OfManyRanksReachesEveryRoot) {
+  for (const std::size_t ranks : {2, 3, 5, 8, 17, 23, 32, 33}) {
+    for (std::size_t root = 0; root < ranks; ++root) {
+      check_reduce(ranks, root, Way::kTree, 5);
+      check_reduce(ranks, root, Way::kHalving, 3 * ranks + 1);
+      check_reduce(ranks, root, Way::kHalving, 1);
+    }
+  }
+}
+
+TEST(ReduceScatter, OfManyRanksGivesEachItsPart) {
+  for (std::size_t ranks = 2; ranks <= 50; ++ranks) {
+    SCOPED_TRACE(ranks);
+    const std::size_t each = 3, count = each * ranks;
+    Buffers buffers(Opcode::kReduceScatter, ranks, count, each, each);
+    PlannedWorld world(nodes_of(ranks));
+    world.plan(buffers.requests, by(Algorithm::kOnly, Way::kHalving));
+    world.run(1);
+    const Values all = sum_of(ranks, count);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      const auto from = all.begin() + static_cast<std::ptrdiff_t>(rank * each);
+      ASSERT_EQ(buffers.out[rank], Values(from, from + static_cast<std::ptrdiff_t>(each)));
+    }
+    EXPECT_LE(world.most_peers(), log2_of(ranks) + 1);
+  }
+}
+
+TEST(Allgather, OfManyRanksGivesAllEverything) {
+  for (std::size_t ranks = 2; ranks <= 50; ++ranks) {
+    SCOPED_TRACE(ranks);
+    Buffers buffers(Opcode::kAllgather, ranks, 2, 2 * ranks, 2);
+    PlannedWorld world(nodes_of(ranks));
+    world.plan(buffers.requests, by(Algorithm::kOnly, Way::kDoubling));
+    world.run(1);
+    Values all;
+    for (const Values& in : buffers.in) all.insert(all.end(), in.begin(), in.end());
+    for (const Values& out : buffers.out) ASSERT_EQ(out, all);
+    EXPECT_LE(world.most_peers(), log2_of(ranks) + 1);
+  }
+}
+
+void check_broadcast(std::size_t ranks, std::size_t root, Way way, std::size_t most_copies) {
+  SCOPED_TRACE(std::to_string(ranks) + " ranks from " + std::to_string(root));
+  constexpr std::size_t kCount = 9;
+  Buffers buffers(Opcode::kBroadcast, ranks, 0, kCount, kCount);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    buffers.requests[rank].root = static_cast<int>(root);
+    for (float& value : buffers.out[rank]) value = static_cast<float>(rank);
+  }
+  PlannedWorld world(nodes_of(ranks, 3));
+  world.plan(buffers.requests, by(Algorithm::kOnly, way));
+  world.run(1);
+  for (const Values& out : buffers.out) ASSERT_EQ(out, Values(kCount, static_cast<float>(root)));
+  EXPECT_LE(world.most_sent(), most_copies * kCount * sizeof(float));
+}
+
+TEST(Broadcast, AlongEveryTreeReachesAll) {
+  for (std::size_t ranks = 2; ranks <= 40; ++ranks) {
+    for (const std::size_t root : {std::size_t{0}, ranks / 2, ranks - 1}) {
+      check_broadcast(ranks, root, Way::kTree, log2_of(ranks));
+      check_broadcast(ranks, root, Way::kBinary, 2);
+      check_broadcast(ranks, root, Way::kChain, 1);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dtl::ring::test::many_ranks_test

@@ -131,7 +131,8 @@ INSTANTIATE_TEST_SUITE_P(Of, Matrix,
 TEST_P(Matrix, AllreduceOfEveryTypeByEveryOperationAndAlgorithm) {
   const Layout layout = GetParam();
   const int world = layout.world;
-  for (const char* algorithm : {"oneshot", "doubling", "halving", "direct", "ring"}) {
+  for (const char* algorithm :
+       {"oneshot", "doubling", "leaders", "halving", "groups", "direct", "ring"}) {
     SCOPED_TRACE(algorithm);
     const auto adjust = [&](dt_options& options) {
       options.allreduce = algorithm;
@@ -158,7 +159,7 @@ TEST_P(Matrix, AllreduceOfEveryTypeByEveryOperationAndAlgorithm) {
 TEST_P(Matrix, LongAllreducesOfEveryAlgorithm) {
   const Layout layout = GetParam();
   const int world = layout.world;
-  for (const char* algorithm : {"direct", "halving", "ring"}) {
+  for (const char* algorithm : {"direct", "halving", "groups", "ring"}) {
     SCOPED_TRACE(algorithm);
     const auto adjust = [&](dt_options& options) {
       options.allreduce = algorithm;
