@@ -14,6 +14,7 @@ Parts, all of them by default:
   shaped          two and four hosts with links of 1 Gbit/s, against the bound
   hierarchy       two hosts with links of 1 Gbit/s: two ranks on each against one, bytes sent
   many            16 hosts with four ranks each: connecting, and 1 MiB
+  crowd           32 and 63 hosts: 64 KiB and 1 MiB
   memory          16 hosts: what a rank's memory grows by
 
 Hosts are network namespaces of tests/cluster. Contestants of the first six parts run side by side

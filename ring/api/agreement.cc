@@ -24,6 +24,16 @@ std::string escaped(const std::string& text) {
   return escaped;
 }
 
+// Of the links between nodes, or within the only one.
+LinkCosts used_costs(const Agreement& agreement) {
+  LinkCosts costs = agreement.terms.costs;
+  if (agreement.terms.nodes == 1) {
+    costs.latency = costs.local_latency;
+    costs.byte = costs.local_byte;
+  }
+  return costs;
+}
+
 }  // namespace
 
 Agreement agree_alone(int rank, int world) {
@@ -66,15 +76,17 @@ std::string describe_agreement(const Agreement& agreement) {
 
 std::string stats_json(const Agreement& agreement, const Engine::Counters& counters) {
   const auto& [settings, map, terms, encrypts, own_address, memory_note] = agreement;
+  const LinkCosts costs = used_costs(agreement);
   return fmt::format(
       R"({{"abi":{},"rank":{},"world":{},"nodes":{},"ranks_on_this_node":{},"shared_memory":{},)"
-      R"("shared_memory_note":"{}","streams":{},"allreduce":"{}","measured":{},"wire":"{}",)"
+      R"("shared_memory_note":"{}","streams":{},"allreduce":"{}","measured":{},"latency_us":{:.1f},)"
+      R"("gigabytes_per_second":{:.3f},"wire":"{}",)"
       R"("deterministic":{},"encrypted":{},"bytes_sent":{},"bytes_received":{},"scratch_bytes":{},"warnings":{}}})",
       DT_ABI, map.rank, map.world, map.nodes.size(), map.locals().size(),
       map.has_several_per_node(), escaped(memory_note), settings.streams, terms.table.text(),
-      settings.tunes != 0, name_of_wire(settings.wire), (settings.flags & DT_DETERMINISTIC) != 0,
-      encrypts, counters.bytes_sent, counters.bytes_received, counters.scratch_bytes,
-      counters.warnings);
+      settings.tunes != 0, costs.latency * 1e6, 1e-9 / costs.byte, name_of_wire(settings.wire),
+      (settings.flags & DT_DETERMINISTIC) != 0, encrypts, counters.bytes_sent,
+      counters.bytes_received, counters.scratch_bytes, counters.warnings);
 }
 
 }  // namespace dtl::ring

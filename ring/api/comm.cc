@@ -123,7 +123,9 @@ void Comm::tune() {
     Tuner tuner(world_, terms.nodes,
                 trial_of([this](const Request& request) { carry_out(request); }));
     try {
-      terms.table = tuner.measure(terms.table);
+      Tuned tuned = tuner.measure(terms.table);
+      terms.table = std::move(tuned.table);
+      terms.costs = tuned.costs;
     } catch (const CommError&) {
       return;  // the ranks have met; the first operation reports later failures
     }

@@ -21,6 +21,10 @@ constexpr double kBriefTime = 2e-3;  // seconds, for this many repeats
 // kLargeBytes it tries a ring, with a sum long enough to show its bandwidth.
 constexpr std::uint64_t kLeastBorder = 4 << 10;
 constexpr std::uint64_t kLargeBytes = 512 << 10, kRingBytes = 1 << 20;
+// What is too short to matter for bandwidth; and the least costs that a measurement may say, in
+// seconds: noise must not make anything free.
+constexpr std::uint64_t kBriefBytes = 8;
+constexpr double kLeastLatency = 1e-7, kLeastByte = 1e-12;
 
 float median_of(std::vector<double>& all) {
   const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
@@ -61,9 +65,54 @@ Trial trial_of(std::function<void(const Request& request)> carry_out) {
 Tuner::Tuner(int world, std::size_t nodes, Trial trial)
     : world_(world), nodes_(nodes), trial_(std::move(trial)) {}
 
-AlgorithmTable Tuner::measure(const AlgorithmTable& guess) {
-  const bool is_small = static_cast<std::size_t>(world_) <= kMaxDirect;
-  const Algorithm quick = is_small ? Algorithm::kOneShot : Algorithm::kDoubling;
+Tuned Tuner::measure(const AlgorithmTable& guess) {
+  Tuned tuned;
+  tuned.costs = measure_links();
+  tuned.table = AlgorithmTable::is_timed({static_cast<std::size_t>(world_), nodes_})
+                    ? try_algorithms(guess)
+                    : AlgorithmTable::by_default(world_, nodes_, tuned.costs);
+  return tuned;
+}
+
+// Solves the cost model's formulas for latency and bandwidth, of a sum whose time is almost only
+// latency and of one that shows the bandwidth. So they are those of all ranks at once, as in use.
+LinkCosts Tuner::measure_links() {
+  const WorldShape shape{static_cast<std::size_t>(world_), nodes_};
+  LinkCosts costs;
+  costs.is_measured = true;
+  // Both formulas are linear in what is looked for: two points give the line.
+  const auto solve = [&](Algorithm algorithm, std::uint64_t bytes, double least, auto set) {
+    const double time = time_of(algorithm, bytes);
+    set(1.0);
+    const double at_one = allreduce_time(algorithm, shape, bytes, costs);
+    set(2.0);
+    const double slope = allreduce_time(algorithm, shape, bytes, costs) - at_one;
+    set(std::max(least, (time - at_one) / slope + 1));
+  };
+  const bool is_one_node = nodes_ == 1;
+  solve(Algorithm::kDoubling, kBriefBytes, kLeastLatency, [&](double latency) {
+    (is_one_node ? costs.local_latency : costs.latency) = latency;
+    // What delays the first message delays the others beside it, too.
+    if (!is_one_node) costs.overhead = latency * LinkCosts{}.overhead / LinkCosts{}.latency;
+  });
+  solve(Algorithm::kHalving, kRingBytes, kLeastByte,
+        [&](double byte) { (is_one_node ? costs.local_byte : costs.byte) = byte; });
+  return costs;
+}
+
+// Seconds, of the slowest rank; median of a few.
+double Tuner::time_of(Algorithm algorithm, std::uint64_t bytes) {
+  std::vector<float> values(bytes / sizeof(float));
+  trial_.time_once(algorithm, values);  // warms up memory, and opens connections
+  std::vector<double> times;
+  while (times.size() < kRepeats / 3) times.push_back(trial_.time_once(algorithm, values));
+  std::array worst{median_of(times)};
+  trial_.take_slowest(worst);
+  return static_cast<double>(worst[0]);
+}
+
+AlgorithmTable Tuner::try_algorithms(const AlgorithmTable& guess) {
+  constexpr Algorithm quick = Algorithm::kOneShot;
   // The guess for the longest sums.
   const Algorithm large = guess.choose(1 << 30);
   const std::uint64_t border = border_of(quick, large);

@@ -1,8 +1,8 @@
 #pragma once
-// Tuner: finds the quickest algorithm for each size of an allreduce by trying them once when the
-// ranks have met. All ranks take part and use the times of the slowest one, so they compute the
-// same table. Does not know the communicator: a Trial runs the measurements, and tests supply their
-// own times.
+// Tuner: finds the quickest algorithm for each size of an allreduce when the ranks have met. Few
+// ranks try them; many measure latency and bandwidth, and the cost model chooses. All ranks take
+// part and use the times of the slowest one, so they compute the same table. Does not know the
+// communicator: a Trial runs the measurements, and tests supply their own times.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,13 +25,21 @@ struct Trial {
 // Measures with operations that `carry_out` waits for.
 Trial trial_of(std::function<void(const Request& request)> carry_out);
 
+struct Tuned {
+  AlgorithmTable table;
+  LinkCosts costs;
+};
+
 class Tuner {
  public:
   Tuner(int world, std::size_t nodes, Trial trial);
-  // guess: used for long sums, unless a ring is quicker.
-  AlgorithmTable measure(const AlgorithmTable& guess);
+  // guess: of few ranks, used for long sums, unless a ring is quicker.
+  Tuned measure(const AlgorithmTable& guess);
 
  private:
+  AlgorithmTable try_algorithms(const AlgorithmTable& guess);
+  LinkCosts measure_links();
+  double time_of(Algorithm algorithm, std::uint64_t bytes);
   std::uint64_t border_of(Algorithm quick, Algorithm large);
   bool is_quicker(Algorithm one, Algorithm other, std::uint64_t bytes);
 

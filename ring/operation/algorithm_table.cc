@@ -71,7 +71,7 @@ std::string bytes_text(std::uint64_t bytes) {
 AlgorithmTable AlgorithmTable::by_default(int world, std::size_t nodes, const LinkCosts& costs) {
   const WorldShape shape{static_cast<std::size_t>(world), nodes};
   AlgorithmTable table;
-  if (shape.ranks <= kMaxDirect) {
+  if (is_timed(shape)) {
     table.set(Algorithm::kDirect, 0, kAnySize);
     table.set(Algorithm::kOneShot, 0, kShort);
     return table;
@@ -90,8 +90,13 @@ AlgorithmTable AlgorithmTable::by_default(int world, std::size_t nodes, const Li
   return table;
 }
 
+bool AlgorithmTable::is_timed(WorldShape shape) {
+  return shape.ranks <= kMaxDirect;
+}
+
 // The first of equal ones counts. Direct exchange has a peer on each node.
 std::vector<Algorithm> AlgorithmTable::candidates(WorldShape shape) {
+  if (is_timed(shape)) return {Algorithm::kOneShot, Algorithm::kDirect, Algorithm::kRing};
   std::vector<Algorithm> all{Algorithm::kDoubling};
   if (shape.nodes < shape.ranks) all.push_back(Algorithm::kLeaders);
   all.push_back(Algorithm::kHalving);

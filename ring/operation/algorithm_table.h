@@ -21,8 +21,10 @@ class AlgorithmTable {
   // CommError(DT_E_INVAL) naming the invalid piece; sizes without a range use `otherwise`.
   static AlgorithmTable parse(const std::string& text, const AlgorithmTable& otherwise);
 
-  // Those that by_default() considers for many ranks.
+  // Those that are considered, in the order of their steps.
   static std::vector<Algorithm> candidates(WorldShape shape);
+  // So few ranks that trying them is cheaper than being wrong.
+  static bool is_timed(WorldShape shape);
 
   Algorithm choose(std::uint64_t bytes) const;
   std::string text() const;

@@ -73,13 +73,15 @@ double allreduce_time(Algorithm algorithm, WorldShape shape, std::uint64_t bytes
            (shape.nodes > 1 ? flat_time(Algorithm::kDoubling, shape.nodes, m, costs) : 0);
   }
   if (algorithm == Algorithm::kDoubling) {
-    // Neighbours share a node, so the first steps are local. In the others all ranks of a node
-    // send at once.
-    const double across = shape.nodes > 1 ? steps_of(shape.nodes) : 0;
-    const double local = std::max(0.0, steps_of(shape.ranks) - across);
+    // Neighbours share a node, so the first steps are local, and the exchange of pairs. In the
+    // others all ranks of a node send at once.
     const double folds = std::has_single_bit(shape.ranks) ? 0 : 1;
-    return (local + folds) * local_message +
-           (across + folds) * (costs.latency + (p - 1) * costs.overhead + p * m * costs.byte);
+    const double distant = (shape.nodes > 1 ? steps_of(shape.nodes) : 0);
+    const double across = distant + (p > 1 ? 0 : folds);
+    const double local = steps_of(shape.ranks) - distant + (p > 1 ? folds : 0);
+    return std::max(0.0, local) * local_message +
+           across * (costs.latency + (p - 1) * costs.overhead + p * m * costs.byte) +
+           (steps_of(shape.ranks) + folds) * m * costs.added_byte;
   }
   // Within the nodes and across them at the same time.
   const double across = shape.nodes > 1 ? flat_time(algorithm, shape.nodes, m, costs) : 0;

@@ -17,7 +17,7 @@ namespace dtl::ring {
 struct LinkCosts {
   double latency = 25e-6;       // alpha: of a short message between nodes
   double byte = 1e-9;           // beta: of each byte, in each direction at once
-  double overhead = 3e-6;       // of each further message that a rank sends or receives
+  double overhead = 8e-6;       // of each further message: CPU time of a send and a receive
   double local_latency = 2e-6;  // alpha within a node
   double local_byte = 0.15e-9;  // beta within a node, for each of its ranks
   double added_byte = 0.1e-9;   // gamma: of each byte that is added to another

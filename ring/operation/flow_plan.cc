@@ -17,13 +17,12 @@ bool follows(const GatePart& part, const Gate& gate) {
 
 }  // namespace
 
-FlowPlan::FlowPlan(const Operation& operation, int world, Schedule& schedule)
+FlowPlan::FlowPlan(const Operation& operation, std::size_t senders, Schedule& schedule)
     : operation_(operation), schedule_(schedule) {
-  // kMost is kMostFrameBytes. kBudget limits two frames for each rank.
+  // kMost is kMostFrameBytes. kBudget limits two frames for each sender.
   constexpr std::uint64_t kMost = 128 << 10, kLeast = 16 << 10, kBudget = 8 << 20;
-  const auto ranks = static_cast<std::uint64_t>(world);
   schedule_.frame_bytes = kMost;
-  while (schedule_.frame_bytes > kLeast && schedule_.frame_bytes * 2 * ranks > kBudget) {
+  while (schedule_.frame_bytes > kLeast && schedule_.frame_bytes * 2 * senders > kBudget) {
     schedule_.frame_bytes /= 2;
   }
 }

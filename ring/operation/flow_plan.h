@@ -14,8 +14,9 @@ namespace dtl::ring {
 
 class FlowPlan {
  public:
-  // world: the number of ranks. With many ranks frames are short, so that all windows fit.
-  FlowPlan(const Operation& operation, int world, Schedule& schedule);
+  // senders: how many peers may send operands of one sum to a rank. With many, frames are short, so
+  // that all windows fit. All ranks need the same number.
+  FlowPlan(const Operation& operation, std::size_t senders, Schedule& schedule);
 
   // Sends the bytes once the gate is open; from then on they must not change. Without bytes, sends
   // only the header, which shows the peer that this rank takes part.

@@ -61,6 +61,34 @@ Tree tree_of(Way way, std::size_t me, std::size_t members) {
   return chain;
 }
 
+// How many peers send operands of one sum to a rank; equal on all ranks.
+std::size_t most_senders(const Choice& choice, const NodeMap& map) {
+  std::size_t on_a_node = 1;
+  for (const auto& ranks : map.nodes) on_a_node = std::max(on_a_node, ranks.size());
+  switch (choice.way) {
+    case Way::kAround:
+    case Way::kHalving:
+    case Way::kDoubling:
+    case Way::kTree:
+    case Way::kBinary:
+    case Way::kChain:
+      return 2;
+    case Way::kLeaders:
+      return on_a_node;
+    case Way::kOverNodes:
+      // Around a ring and by halving, operands come one by one.
+      if (choice.algorithm == Algorithm::kRing || choice.algorithm == Algorithm::kHalving) {
+        return std::max<std::size_t>(2, on_a_node);
+      }
+      return static_cast<std::size_t>(map.world);
+    case Way::kGroups:
+      return static_cast<std::size_t>(map.world) /
+             group_size_of(static_cast<std::size_t>(map.world));
+    default:
+      return static_cast<std::size_t>(map.world);
+  }
+}
+
 }  // namespace
 
 Scheduler::Scheduler(const Operation& operation, const NodeMap& map, Arena& scratch,
@@ -69,7 +97,7 @@ Scheduler::Scheduler(const Operation& operation, const NodeMap& map, Arena& scra
       request_(operation.request()),
       map_(map),
       scratch_(scratch),
-      flows_(operation, map.world, schedule),
+      flows_(operation, most_senders(operation.choice(), map), schedule),
       groups_(operation, map.rank, flows_, scratch) {}
 
 void Scheduler::plan() {

@@ -16,6 +16,7 @@
 #include "base/sha256.h"
 #include "ring/perf/perf_bench.h"
 #include "ring/perf/perf_comm.h"
+#include "ring/perf/perf_explain.h"
 #include "ring/perf/perf_links.h"
 #include "ring/perf/perf_options.h"
 #include "ring/perf/perf_report.h"
@@ -112,6 +113,10 @@ int run(const PerfOptions& options) {
   if (options.root >= comm.world()) {
     throw Error(Exit::kUsage, fmt::format("--root {}", options.root),
                 fmt::format("no such rank (0 to {})", comm.world() - 1), "--root 0");
+  }
+  if (options.explain) {
+    if (comm.rank() == 0) std::fputs(explain(comm.stats()).c_str(), stdout);
+    return std::fflush(stdout) == 0 ? 0 : static_cast<int>(Exit::kIo);
   }
   return Perf(comm, options).run() ? 0 : kWrongResult;
 }

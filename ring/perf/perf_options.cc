@@ -159,6 +159,8 @@ const OptionTable<P>& perf_table() {
       {"", {"--json"}, "FILE", "also write the results to FILE, as JSON", into::text<&P::json>()},
       {"", {"--links"}, "", "measure the links between hosts instead; start one rank per host",
        into::flag<&P::links>()},
+      {"", {"--explain"}, "", "predict times of allreduce instead, and say which algorithm is chosen",
+       into::flag<&P::explain>()},
       {"", {"--raw"}, "", "with --links: lines \"link FROM TO GBIT/S ROUND-TRIP-US\"",
        into::flag<&P::raw>()},
       {"", {"-h", "--help"}, "", "show the options", into::flag<&P::help>()},
@@ -228,8 +230,13 @@ PerfOptions parse_perf_options(const std::vector<std::string>& arguments) {
     throw usage(words.rest[1], "more than one collective", "dtring-perf all");
   }
   if (options.raw && !options.links) throw usage("--raw", "needs --links", "--links --raw");
-  if (options.links && !words.rest.empty()) {
-    throw usage(words.rest[0], "--links measures no collective", "dtring-perf " + words.rest[0]);
+  if ((options.links || options.explain) && !words.rest.empty()) {
+    throw usage(words.rest[0],
+                fmt::format("{} measures no collective", options.links ? "--links" : "--explain"),
+                "dtring-perf " + words.rest[0]);
+  }
+  if (options.links && options.explain) {
+    throw usage("--explain", "not with --links", "dtring-perf --explain");
   }
   if (!words.rest.empty()) options.collectives = collectives(words.rest[0]);
   if (!options.in_place && !options.out_of_place) options.in_place = options.out_of_place = true;

@@ -28,7 +28,7 @@ struct PerfOptions {
   int wire = DT_WIRE_DEFAULT;
   bool alloc = false, in_place = false, out_of_place = false;  // after parsing at least one is true
   std::string json;
-  bool links = false, raw = false;
+  bool links = false, raw = false, explain = false;
   bool help = false, version = false, verbose = false;
   std::string shell;  // --completion
 

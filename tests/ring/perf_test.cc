@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "ring/arithmetic/reduce.h"
 #include "ring/perf/perf_collective.h"
+#include "ring/perf/perf_explain.h"
 #include "ring/perf/perf_options.h"
 #include "ring/perf/perf_sequence.h"
 #include "ring/perf/perf_text.h"
@@ -222,6 +223,39 @@ TEST(PerfText, ShowsFourDigits) {
   EXPECT_EQ(four_digits(0.0123), "0.012");
   EXPECT_EQ(four_digits(12.345), "12.35");
   EXPECT_EQ(four_digits(123456), "123456");
+}
+
+std::string stats(int world, int nodes, const std::string& allreduce, bool is_measured) {
+  return "{\"world\":" + std::to_string(world) + ",\"nodes\":" + std::to_string(nodes) +
+         ",\"allreduce\":\"" + allreduce + "\",\"measured\":" + (is_measured ? "true" : "false") +
+         ",\"latency_us\":25.0,\"gigabytes_per_second\":1.000}";
+}
+
+TEST(Explain, ShowsLinksPredictionsAndChoiceIn80Columns) {
+  const std::string text = explain(stats(1024, 128, "leaders:0-16K;halving:16K-max", true));
+  EXPECT_NE(text.find("1024 ranks on 128 hosts"), std::string::npos) << text;
+  EXPECT_NE(text.find("25.0 us a message, 1.00 GB/s each way"), std::string::npos) << text;
+  EXPECT_NE(text.find("measured when the ranks met"), std::string::npos) << text;
+  std::size_t leaders = 0, halving = 0, from = 0;
+  for (std::size_t end = 0; (end = text.find('\n', from)) != std::string::npos; from = end + 1) {
+    const std::string line = text.substr(from, end - from);
+    EXPECT_LE(line.size(), 80U) << line;
+    leaders += line.ends_with("  leaders");
+    halving += line.ends_with("  halving");
+  }
+  EXPECT_EQ(leaders, 6U) << text;  // 4 B to 4 KiB
+  EXPECT_EQ(halving, 8U) << text;  // 16 KiB to 256 MiB
+}
+
+TEST(Explain, SaysThatNothingWasMeasured) {
+  EXPECT_NE(explain(stats(63, 63, "halving:0-max", false)).find("assumed"), std::string::npos);
+  EXPECT_EQ(explain(stats(1, 1, "direct:0-max", false)), "One rank: there is nothing to choose.\n");
+}
+
+TEST(Explain, IsNotBesideACollective) {
+  EXPECT_TRUE(parse_perf_options({"--explain"}).explain);
+  EXPECT_THROW(parse_perf_options({"--explain", "allgather"}), Error);
+  EXPECT_THROW(parse_perf_options({"--explain", "--links"}), Error);
 }
 
 }  // namespace

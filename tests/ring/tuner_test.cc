@@ -21,17 +21,21 @@ struct PretendedRing {
   std::map<Algorithm, Cost> costs;
   double slowest_total = 0;  // time that another rank reports
   std::multiset<std::pair<Algorithm, std::size_t>> sums = {};
+  LinkCosts links = {};  // as measured
 
   std::string table(int world, std::size_t nodes) {
     const Trial trial{[this](Algorithm algorithm, std::vector<float>& values) {
                         sums.insert({algorithm, values.size()});
-                        const Cost cost = costs.at(algorithm);
+                        const Cost cost = costs[algorithm];
                         return cost.call + cost.byte * double(values.size() * sizeof(float));
                       },
                       [this](std::span<float> values) {
                         if (values.size() == 3) values[2] = float(slowest_total);
                       }};
-    return Tuner(world, nodes, trial).measure(AlgorithmTable::by_default(world, nodes)).text();
+    const Tuned tuned =
+        Tuner(world, nodes, trial).measure(AlgorithmTable::by_default(world, nodes));
+    links = tuned.costs;
+    return tuned.table.text();
   }
 };
 
@@ -77,9 +81,57 @@ TEST(Tuner, TakesTheRingForLongSumsOfSeveralNodesIfItIsQuicker) {
   EXPECT_EQ(ring.table(2, 2), "oneshot:0-32K;direct:32K-max") << "of two it is the same";
 }
 
-TEST(Tuner, OfManyRanksComparesWithDoubling) {
-  PretendedRing ring{{{Algorithm::kDoubling, {0, 0}}, {Algorithm::kHalving, {1, 0}}}};
-  EXPECT_EQ(ring.table(32, 32), "doubling:0-64K;halving:64K-max");
+// Times that the cost model predicts for some links give these links again.
+TEST(Tuner, FindsLatencyAndBandwidthOfTheLinks) {
+  for (const WorldShape shape : {WorldShape{2, 2}, {3, 3}, {16, 4}, {32, 32}, {63, 63}, {64, 8}}) {
+    SCOPED_TRACE(std::to_string(shape.ranks) + " ranks");
+    LinkCosts real;
+    real.latency = 70e-6;
+    real.overhead *= real.latency / LinkCosts{}.latency;
+    real.byte = 0.32e-9;
+    const Trial trial{[&](Algorithm algorithm, std::vector<float>& values) {
+                        return allreduce_time(algorithm, shape, 4 * values.size(), real);
+                      },
+                      [](std::span<float>) {}};
+    const int world = static_cast<int>(shape.ranks);
+    const LinkCosts found = Tuner(world, shape.nodes, trial).measure({}).costs;
+    EXPECT_TRUE(found.is_measured);
+    EXPECT_NEAR(found.latency, real.latency, 1e-7);
+    EXPECT_NEAR(found.byte, real.byte, 1e-12);
+  }
+}
+
+TEST(Tuner, OfOneNodeFindsThoseOfSharedMemory) {
+  const WorldShape shape{32, 1};
+  LinkCosts real;
+  real.local_latency = 4e-6;
+  real.local_byte = 0.5e-9;
+  const Trial trial{[&](Algorithm algorithm, std::vector<float>& values) {
+                      return allreduce_time(algorithm, shape, 4 * values.size(), real);
+                    },
+                    [](std::span<float>) {}};
+  const LinkCosts found = Tuner(32, 1, trial).measure({}).costs;
+  EXPECT_NEAR(found.local_latency, real.local_latency, 1e-8);
+  EXPECT_NEAR(found.local_byte, real.local_byte, 1e-12);
+}
+
+TEST(Tuner, OfManyRanksChoosesByTheCostModel) {
+  const auto table = [](double latency, double byte) {
+    const WorldShape shape{32, 32};
+    LinkCosts real;
+    real.latency = latency;
+    real.byte = byte;
+    const Trial trial{[&](Algorithm algorithm, std::vector<float>& values) {
+                        return allreduce_time(algorithm, shape, 4 * values.size(), real);
+                      },
+                      [](std::span<float>) {}};
+    return Tuner(32, 32, trial).measure({}).table;
+  };
+  // The longer a message takes beside a byte, the longer fewer steps are worth it.
+  EXPECT_EQ(table(25e-6, 1e-9).choose(16 << 10), Algorithm::kDoubling);
+  EXPECT_EQ(table(25e-6, 1e-9).choose(1 << 20), Algorithm::kHalving);
+  EXPECT_EQ(table(2e-6, 1e-9).choose(16 << 10), Algorithm::kHalving);
+  EXPECT_EQ(table(2e-3, 1e-9).choose(256 << 10), Algorithm::kDoubling);
 }
 
 TEST(Tuner, MeasuresNoMoreWhereOneRankSaysThatItTakesLong) {
