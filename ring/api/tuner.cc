@@ -89,14 +89,10 @@ LinkCosts Tuner::measure_links() {
     const double slope = allreduce_time(algorithm, shape, bytes, costs) - at_one;
     set(std::max(least, (time - at_one) / slope + 1));
   };
-  const bool is_one_node = nodes_ == 1;
-  solve(Algorithm::kDoubling, kBriefBytes, kLeastLatency, [&](double latency) {
-    (is_one_node ? costs.local_latency : costs.latency) = latency;
-    // What delays the first message delays the others beside it, too.
-    if (!is_one_node) costs.overhead = latency * LinkCosts{}.overhead / LinkCosts{}.latency;
-  });
+  solve(Algorithm::kDoubling, kBriefBytes, kLeastLatency,
+        [&](double seconds) { set_latency(costs, shape, seconds); });
   solve(Algorithm::kHalving, kRingBytes, kLeastByte,
-        [&](double byte) { (is_one_node ? costs.local_byte : costs.byte) = byte; });
+        [&](double seconds) { set_byte(costs, shape, seconds); });
   return costs;
 }
 

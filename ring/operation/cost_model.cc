@@ -48,6 +48,19 @@ double flat_time(Algorithm algorithm, std::size_t members, double m, const LinkC
 
 }  // namespace
 
+void set_latency(LinkCosts& costs, WorldShape shape, double seconds) {
+  if (shape.nodes == 1) {
+    costs.local_latency = seconds;
+    return;
+  }
+  costs.latency = seconds;
+  costs.overhead = seconds * LinkCosts{}.overhead / LinkCosts{}.latency;
+}
+
+void set_byte(LinkCosts& costs, WorldShape shape, double seconds) {
+  (shape.nodes == 1 ? costs.local_byte : costs.byte) = seconds;
+}
+
 std::size_t group_size_of(std::size_t members) {
   std::size_t best = 1;
   for (std::size_t size = 2; size * size <= members; ++size) {

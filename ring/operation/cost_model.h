@@ -29,6 +29,12 @@ struct WorldShape {
   std::size_t ranks = 1, nodes = 1;
 };
 
+// Sets the latency between nodes, or within the only one. What delays the first message delays the
+// others beside it, too: so the overhead follows.
+void set_latency(LinkCosts& costs, WorldShape shape, double seconds);
+// The same for a byte.
+void set_byte(LinkCosts& costs, WorldShape shape, double seconds);
+
 // Seconds of an allreduce of `bytes`.
 double allreduce_time(Algorithm algorithm, WorldShape shape, std::uint64_t bytes,
                       const LinkCosts& costs);

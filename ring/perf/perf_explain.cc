@@ -42,8 +42,8 @@ std::string explain(const std::string& stats) {
   const double rate = number(facts["gigabytes_per_second"]);
   const bool is_measured = facts["measured"] == "true";
   LinkCosts costs;
-  (shape.nodes == 1 ? costs.local_latency : costs.latency) = latency_us * 1e-6;
-  (shape.nodes == 1 ? costs.local_byte : costs.byte) = 1e-9 / rate;
+  set_latency(costs, shape, latency_us * 1e-6);
+  set_byte(costs, shape, 1e-9 / rate);
   std::string ranges = facts["allreduce"];
   if (ranges.size() >= 2) ranges = ranges.substr(1, ranges.size() - 2);  // without quotes
   const AlgorithmTable table = AlgorithmTable::parse(ranges, {});

@@ -86,9 +86,8 @@ TEST(Tuner, FindsLatencyAndBandwidthOfTheLinks) {
   for (const WorldShape shape : {WorldShape{2, 2}, {3, 3}, {16, 4}, {32, 32}, {63, 63}, {64, 8}}) {
     SCOPED_TRACE(std::to_string(shape.ranks) + " ranks");
     LinkCosts real;
-    real.latency = 70e-6;
-    real.overhead *= real.latency / LinkCosts{}.latency;
-    real.byte = 0.32e-9;
+    set_latency(real, shape, 70e-6);
+    set_byte(real, shape, 0.32e-9);
     const Trial trial{[&](Algorithm algorithm, std::vector<float>& values) {
                         return allreduce_time(algorithm, shape, 4 * values.size(), real);
                       },
@@ -119,8 +118,8 @@ TEST(Tuner, OfManyRanksChoosesByTheCostModel) {
   const auto table = [](double latency, double byte) {
     const WorldShape shape{32, 32};
     LinkCosts real;
-    real.latency = latency;
-    real.byte = byte;
+    set_latency(real, shape, latency);
+    set_byte(real, shape, byte);
     const Trial trial{[&](Algorithm algorithm, std::vector<float>& values) {
                         return allreduce_time(algorithm, shape, 4 * values.size(), real);
                       },
