@@ -100,6 +100,19 @@ TEST(Tuner, FindsLatencyAndBandwidthOfTheLinks) {
   }
 }
 
+TEST(Tuner, MeasuresSlowLinksOnce) {
+  for (const bool is_slow : {false, true}) {
+    int sums = 0;
+    const Trial trial{[&](Algorithm, std::vector<float>&) {
+                        ++sums;
+                        return is_slow ? 0.1 : 0.001;
+                      },
+                      [](std::span<float>) {}};
+    Tuner(32, 32, trial).measure({});
+    EXPECT_EQ(sums, is_slow ? 2 : 8);
+  }
+}
+
 TEST(Tuner, OfOneNodeFindsThoseOfSharedMemory) {
   const WorldShape shape{32, 1};
   LinkCosts real;
