@@ -175,7 +175,7 @@ def crowd(options):
         print(f"\ncrowd: {count} hosts, one rank on each")
         with hosts:
             results = interleave(CROWD, options.rounds,
-                                 lambda who: who.run(hosts, wanted, 300, Gate(hosts)))
+                                 lambda who: who.run(hosts, wanted, 120, Gate(hosts)))
         table(results, list(wanted))
 
 
