@@ -129,7 +129,7 @@ void take_turns(std::size_t bytes, int repeats, int turns, const Choices& choice
     gate_turn(taken);
     const double time = median_time(values, repeats, choices);
     if (dt_comm_rank(comm) != 0) continue;
-    std::printf("%zu %.1f\n", bytes, time);
+    std::printf("%zu %.2f\n", bytes, time);
     gate_turn_over(taken);
   }
 }

@@ -6,11 +6,12 @@ openmpi-bin, libopenmpi-dev, and the targets allreduce_bench, core_pump and sock
 release build
 
 Parts, all of them by default:
-  latency         two hosts, 4 B to 4 KiB
+  latency         two hosts, 4 B to 1 MiB
   large           two hosts, 1 MiB to 256 MiB
   encrypted       two hosts, 4 B, 64 KiB and 16 MiB: under TLS beside not
   oversubscribed  four ranks on one host: more than this machine has cores, if it has two
   one-host        two ranks on one host, 64 KiB to 256 MiB
+  short-one-host  two ranks on one host, 4 B to 32 KiB
   shaped          two and four hosts with links of 1 Gbit/s, against the bound
   hierarchy       two hosts with links of 1 Gbit/s: two ranks on each against one, bytes sent
   many            16 hosts with four ranks each: connecting, and 1 MiB
@@ -27,13 +28,14 @@ what the figures mean.
 """
 import argparse
 import os
+import shutil
 import signal
 import statistics
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True  # do not write into the source tree
-from allreduce_hosts import BIN, DidNotFinish, Gate, Hosts, contestants
+from allreduce_hosts import BIN, DidNotFinish, Gate, Hosts, contestants, from_pip
 from side_by_side import compare, machine, of_rounds, ratio, table, text
 
 KI, MI = 1 << 10, 1 << 20
@@ -69,6 +71,13 @@ def interleave(names, rounds, run_one):
     return results
 
 
+def with_pip(names):
+    """Those of Debian that are installed, and the MPIs of pip (bench/README.md)."""
+    tools = {"mpich": "mpicc.mpich", "openmpi": "mpicc.openmpi"}
+    there = [name for name in names if name not in tools or shutil.which(tools[name])]
+    return [*there, *(who.name for who in from_pip())]
+
+
 def compare_sizes(title, hosts, names, sizes, options, extra=()):
     everybody = contestants()
     return compare(title, hosts, {name: everybody[name] for name in names}, repeats(sizes, options),
@@ -85,8 +94,8 @@ def bandwidth_under_tls(size, times):
 
 def latency(options):
     compare_sizes("latency: 2 hosts, one rank on each", Hosts(2),
-                  ["dtring", "gloo", "mpich", "openmpi", "pump"],
-                  [4, 16, 64, 256, KI, 4 * KI], options)
+                  with_pip(["dtring", "gloo", "mpich", "openmpi", "pump"]),
+                  [4, 256, 2 * KI, 4 * KI, 16 * KI, 128 * KI, MI], options)
 
 
 def large(options):
@@ -110,6 +119,12 @@ def one_host(options):
                   ["dtring", "dt_alloc", "gloo", "mpich", "openmpi", "copying", "in place"],
                   [64 * KI, 256 * KI, MI, 4 * MI, 16 * MI, 64 * MI, 256 * MI], options,
                   [("dtring MB/s", bandwidth)])
+
+
+def short_one_host(options):
+    compare_sizes("short-one-host: 2 ranks on one host", Hosts(1, 2),
+                  with_pip(["dtring", "mpich", "openmpi"]),
+                  [4, 256, 2 * KI, 4 * KI, 16 * KI, 32 * KI], options)
 
 
 def shaped(options):
@@ -201,8 +216,8 @@ def memory(options):
 
 
 PARTS = {"latency": latency, "large": large, "encrypted": encrypted,
-         "oversubscribed": oversubscribed, "one-host": one_host, "shaped": shaped, "hierarchy": hierarchy, "many": many,
-         "crowd": crowd, "memory": memory}
+         "oversubscribed": oversubscribed, "one-host": one_host, "short-one-host": short_one_host, "shaped": shaped,
+         "hierarchy": hierarchy, "many": many, "crowd": crowd, "memory": memory}
 
 
 def parse():

@@ -204,11 +204,24 @@ class ByEnvironment(Contestant):
 
 
 class Mpich(Contestant):
+    """Debian's, or one that pip has installed in a virtual environment: MPICH or Intel MPI."""
+
+    def __init__(self, name, folder=None, settings=()):
+        super().__init__(name)
+        self.folder, self.settings = folder, list(settings)
+
+    def tool(self, name):
+        return os.path.join(self.folder, "bin", name) if self.folder else name
+
     def processes(self, hosts, words, variables):
+        compiler = self.tool("mpicc") if self.folder else "mpicc.mpich"
+        settings = [*self.settings, f"I_MPI_ROOT={self.folder}",
+                    f"LD_LIBRARY_PATH={self.folder}/lib"] if self.folder else []
         return [hosts.start("node1", [
-            "mpiexec.hydra", "-launcher", "ssh", "-hosts", ",".join(hosts.names),
+            self.tool("mpiexec.hydra"), "-launcher", "ssh", "-hosts", ",".join(hosts.names),
             "-np", str(hosts.world), "-ppn", str(hosts.per_host),
-            *hosts.pin, compile_mpi("mpicc.mpich", hosts), *words], variables)]
+            *hosts.pin, compile_mpi(compiler, hosts, self.name), *words],
+            [*settings, *variables])]
 
 
 class OpenMpi(Contestant):
@@ -222,7 +235,7 @@ class OpenMpi(Contestant):
             "mpirun.openmpi", "--allow-run-as-root", "-H", slots, "-np", str(hosts.world), *busy,
             "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "self,vader,tcp",
             "--mca", "btl_tcp_if_include", NETWORK, "--mca", "oob_tcp_if_include", NETWORK,
-            *forwarded, *hosts.pin, compile_mpi("mpicc.openmpi", hosts), *words], variables)]
+            *forwarded, *hosts.pin, compile_mpi("mpicc.openmpi", hosts, self.name), *words], variables)]
 
 
 class Pump(Contestant):
@@ -252,12 +265,20 @@ class CorePump(Contestant):
         return [hosts.start("node1", [os.path.join(BIN, "core_pump"), self.how, *words], variables)]
 
 
-def compile_mpi(compiler, hosts):
-    program = hosts.path(compiler)
+def compile_mpi(compiler, hosts, name):
+    program = hosts.path(name)
     if not os.path.exists(program):
         subprocess.run([compiler, "-O2", "-I", ROOT, os.path.join(ROOT, "bench/allreduce_mpi.c"),
-                        "-o", program], check=True)
+                        "-o", program], check=True,
+                       env={**os.environ, "I_MPI_ROOT": os.path.dirname(os.path.dirname(compiler))})
     return program
+
+
+def from_pip():
+    """The MPIs whose virtual environments the caller names."""
+    settings = {"intelmpi": ["FI_PROVIDER=tcp", "I_MPI_PIN=0"], "mpich5": []}
+    folders = {name: os.environ.get(f"BENCH_{name.upper()}") for name in settings}
+    return [Mpich(name, folder, settings[name]) for name, folder in folders.items() if folder]
 
 
 def contestants():
@@ -269,5 +290,5 @@ def contestants():
                  ByEnvironment("dt_alloc", [bench, "--alloc"]),
                  ByEnvironment("encrypted", [bench], ["DTRING_ENCRYPT=1"]),
                  ByEnvironment("gloo", gloo), Mpich("mpich"), OpenMpi("openmpi"), Pump("pump"),
-                 CorePump("copying", "copy"), CorePump("in place", "place")]
+                 CorePump("copying", "copy"), CorePump("in place", "place"), *from_pip()]
     return {c.name: c for c in everybody}

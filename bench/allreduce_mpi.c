@@ -44,7 +44,7 @@ static void take_turns(size_t bytes, int repeats, int turns, int rank, int world
     gate_turn(taken);
     const double time = median_time(values, bytes / sizeof(float), repeats, rank, world);
     if (rank != 0) continue;
-    printf("%zu %.1f\n", bytes, time);
+    printf("%zu %.2f\n", bytes, time);
     gate_turn_over(taken);
   }
   munmap(values, bytes);
