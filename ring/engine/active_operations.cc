@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ring/links/shm_segment.h"
 #include "ring/operation/scheduler.h"
 
 namespace dtl::ring {
@@ -13,6 +14,7 @@ namespace {
 // next are sent while the last bytes of one arrive; more would share the same bandwidth. A pair may
 // wait for its peer's call without limit, so many are allowed.
 constexpr std::array<std::size_t, kLanes> kRoom{8, 2, 4096};
+static_assert(2 * kRoom[0] <= kBoardEntries);  // see ShmBoard
 
 }  // namespace
 

@@ -33,7 +33,7 @@ EngineProgress::EngineProgress(const Settings& settings, Links links, ShmNode* m
       events_(events),
       map_(links.map),
       memory_(memory),
-      executor_(map_),
+      executor_(map_, memory_ != nullptr && map_.nodes.size() == 1 ? &memory_->board() : nullptr),
       names_(std::move(links.hosts)),
       lines_(std::move(links.control)),
       late_(std::move(links.late)),

@@ -2,11 +2,14 @@
 // reuse the other's memory.
 #include "ring/engine/executor.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "ring/operation/board_values.h"
 
 namespace dtl::ring {
 
-Executor::Executor(const NodeMap& map)
+Executor::Executor(const NodeMap& map, ShmBoard* board)
     : links_(static_cast<std::size_t>(map.world)),
       tcp_links_(static_cast<std::size_t>(map.world)),
       rank_(map.rank),
@@ -14,7 +17,8 @@ Executor::Executor(const NodeMap& map)
       active_(map),
       findings_(map.world),
       sender_(map.world, buffers_),
-      receiver_(map.world, active_, buffers_, findings_) {}
+      receiver_(map.world, active_, buffers_, findings_),
+      board_(board) {}
 
 void Executor::add_link(int peer, std::unique_ptr<Link> link) {
   link->set_waker(*this);
@@ -56,9 +60,74 @@ bool Executor::say_farewell(std::uint64_t completed) {
 
 // Sums first: their results may be sent in the same step.
 bool Executor::step() {
-  bool moved = receiver_.advance_sums();
+  bool moved = board_ != nullptr && advance_board();
+  moved |= receiver_.advance_sums();
   moved |= sender_.begin_frames(active_, links_);
   return step_links() || moved;
+}
+
+// In issue order, so that all ranks give an operation the same number.
+bool Executor::advance_board() {
+  bool moved = show_operations();
+  moved |= look_at_boards();
+  for (ActiveOperation* active : active_.all()) {
+    Schedule& schedule = active->schedule;
+    if (!schedule.board.is_used || schedule.board.is_taken) continue;
+    const auto is_heard = [](const Flow& flow) { return flow.has_heard; };
+    if (!std::all_of(schedule.flows.begin(), schedule.flows.end(), is_heard)) break;
+    take_from(*board_, schedule.board.number, active->operation());
+    board_bytes_ += active->operation().bytes() * schedule.flows.size();
+    schedule.board.is_taken = true;
+    moved = true;
+  }
+  return moved;
+}
+
+bool Executor::show_operations() {
+  bool moved = false;
+  for (ActiveOperation* active : active_.all()) {
+    Schedule::Board& place = active->schedule.board;
+    if (!place.is_used || place.number != 0) continue;
+    place.number = ++entries_;
+    show_on(*board_, place.number, active->operation());
+    moved = true;
+  }
+  return moved;
+}
+
+bool Executor::look_at_boards() {
+  bool moved = false;
+  for (std::size_t local = 0; local < board_->locals(); ++local) {
+    if (local == board_->own()) continue;
+    while (!findings_.mismatch && board_->has_next(local) && take_entry(local)) {
+      board_->pass(local);
+      moved = true;
+    }
+  }
+  return moved;
+}
+
+// False: this rank has not begun the operation, or has begun another one.
+bool Executor::take_entry(std::size_t local) {
+  const int peer = static_cast<int>(local);  // all ranks are on one node
+  const std::uint64_t number = board_->next(local);
+  const OperationHeader theirs = board_->operation(local, number);
+  FrameHead head;
+  head.sequence = static_cast<std::uint32_t>(theirs.sequence);
+  const ActiveOperations::Found found = active_.find(peer, head, true);
+  if (found.active == nullptr) {
+    if (const auto mine = active_.find_ended(head, &theirs)) {
+      findings_.mismatch = LinkFindings::Mismatch{peer, *mine, theirs};
+    }
+    return false;
+  }
+  const OperationHeader& mine = found.active->operation().header();
+  if (found.active->schedule.board.number != number || !same_operation(mine, theirs)) {
+    findings_.mismatch = LinkFindings::Mismatch{peer, mine, theirs};
+    return false;
+  }
+  found.flow->has_heard = true;
+  return true;
 }
 
 // A link may wake another one meanwhile, which then comes last.

@@ -17,13 +17,15 @@
 #include "ring/engine/link_findings.h"
 #include "ring/links/link.h"
 #include "ring/links/node_map.h"
+#include "ring/links/shm_board.h"
 #include "ring/links/tcp_link.h"
 
 namespace dtl::ring {
 
 class Executor : public Sink, public Waker {
  public:
-  explicit Executor(const NodeMap& map);
+  // board: of this node; null: ranks of other nodes take part.
+  Executor(const NodeMap& map, ShmBoard* board);
 
   // Adds a connected link, which is stepped until it wants no step any more.
   void add_link(int peer, std::unique_ptr<Link> link);
@@ -44,7 +46,9 @@ class Executor : public Sink, public Waker {
   struct Traffic {
     std::uint64_t bytes_sent = 0, bytes_received = 0;
   };
-  Traffic traffic() const { return {sender_.bytes(), receiver_.bytes()}; }
+  Traffic traffic() const {
+    return {sender_.bytes() + board_bytes_, receiver_.bytes() + board_bytes_};
+  }
   std::uint64_t scratch_bytes() const { return active_.scratch_bytes() + buffers_.bytes(); }
 
   // Sink
@@ -59,6 +63,10 @@ class Executor : public Sink, public Waker {
 
  private:
   bool step_links();
+  bool advance_board();
+  bool show_operations();
+  bool look_at_boards();
+  bool take_entry(std::size_t local);
 
   std::vector<std::unique_ptr<Link>> links_;  // by rank
   std::vector<TcpLink*> tcp_links_;           // by rank, those of them over TCP
@@ -71,6 +79,9 @@ class Executor : public Sink, public Waker {
   FrameBuffers buffers_;
   FrameSender sender_;
   FrameReceiver receiver_;
+  ShmBoard* const board_;
+  std::uint64_t entries_ = 0;      // shown on the board
+  std::uint64_t board_bytes_ = 0;  // read from others there; as many were shown to them
 };
 
 }  // namespace dtl::ring

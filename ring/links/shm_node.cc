@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "ring/common/comm_error.h"
 #include "ring/common/crypto.h"
+#include "ring/links/shm_board.h"
 #include "ring/links/shm_link.h"
 
 namespace dtl::ring {
@@ -112,6 +113,7 @@ std::string ShmNode::open(int own, const std::vector<std::string>& addresses) {
     std::string refusal = open_peer(addresses[i], peers_[i]);
     if (!refusal.empty()) return refusal;
   }
+  board_ = std::make_unique<ShmBoard>(*this);
   return {};
 }
 
@@ -191,6 +193,10 @@ std::vector<int> ShmNode::descriptors() const {
 // is full has enough to wake it.
 void ShmNode::ring(const Peer& peer) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  wake_sleeper(peer);
+}
+
+void ShmNode::wake_sleeper(const Peer& peer) {
   if (Layout::header(peer.segment.data()).sleeps.load(std::memory_order_relaxed) == 0) return;
   const char byte = 1;
   (void)!::write(peer.wake.get(), &byte, 1);
@@ -210,7 +216,8 @@ void ShmNode::withdraw() {
 bool ShmNode::begin_sleep() {
   Layout::header(segment_.data()).sleeps.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  return std::none_of(links_.begin(), links_.end(),
+  return (board_ == nullptr || !board_->has_news()) &&
+         std::none_of(links_.begin(), links_.end(),
                       [](const ShmLink* link) { return link->has_news(); });
 }
 

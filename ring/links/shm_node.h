@@ -47,6 +47,8 @@ class ShmNode {
   // To the rank at this place of the node; rank is what Sink hears. After open(); must not outlive
   // this.
   std::unique_ptr<Link> make_link(int local, int rank);
+  // The boards of the ranks of this node. After open(); lives as long as this.
+  class ShmBoard& board() { return *board_; }
 
   int wake_fd() const { return wake_.read_end.get(); }
   void clear_wake();
@@ -63,6 +65,7 @@ class ShmNode {
 
  private:
   friend class ShmLink;
+  friend class ShmBoard;
   struct Peer {
     int pid = 0;
     Mapping segment;
@@ -71,6 +74,7 @@ class ShmNode {
   std::string open_peer(const std::string& address, Peer& peer) const;
   // After something was published for the peer: wakes it if it sleeps.
   static void ring(const Peer& peer);
+  static void wake_sleeper(const Peer& peer);  // after a full fence
 
   const std::size_t max_local_;
   const std::size_t bytes_;  // of a segment
@@ -83,6 +87,7 @@ class ShmNode {
   int own_ = 0;
   std::vector<Peer> peers_;
   std::vector<class ShmLink*> links_;
+  std::unique_ptr<class ShmBoard> board_;  // from open() on; null: alone on the node
   std::optional<ShmAllocations> allocations_;  // never empty
 };
 

@@ -40,7 +40,8 @@ Layout::Layout(std::size_t of_locals) : locals(of_locals) {
   // Without room for them, long payloads are read out of the sender's memory.
   inline_[1] = locals <= kFewLocals ? 32768 : 0;
   counters_at_ = to_page(sizeof(SegmentHeader));
-  slots_at_ = counters_at_ + to_page(locals * sizeof(Counters));
+  board_at_ = counters_at_ + to_page(locals * sizeof(Counters));
+  slots_at_ = board_at_ + board_values_at() + kBoardEntries * kBoardBytes;
   pair_bytes = to_page(
       kSlots * (slot_bytes(Lane::kSmall) + slot_bytes(Lane::kBulk) + slot_bytes(Lane::kPair)));
   bytes = slots_at_ + locals * pair_bytes;

@@ -17,7 +17,9 @@ constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kMaxRegions = 64;              // dt_alloc's that peers read without a copy
 constexpr std::size_t kSlots = 16;                   // frames of one lane that wait for one peer
 constexpr std::size_t kMaxCpus = 1024;               // further ones are not looked at
-constexpr std::uint32_t kSegmentMagic = 0x66735444;  // "DTsf": the layout, raised when it changes
+constexpr std::uint32_t kSegmentMagic = 0x67735444;  // "DTsg": the layout, raised when it changes
+constexpr std::size_t kBoardEntries = 16;            // see ShmBoard
+constexpr std::size_t kBoardBytes = 32 << 10;        // the most values of one of them
 
 // A shared or private mapping; move only.
 class Mapping {
@@ -80,6 +82,15 @@ struct Slot {
 };
 static_assert(sizeof(Slot) == 128);
 
+// One operation of its owner; see ShmBoard. Alone on two lines, since processors fetch neighbours.
+struct alignas(128) BoardEntry {
+  std::byte operation[offsetof(OperationHeader, reserved_too)];  // the rest is zero
+  std::byte values[8];                                           // if they fit
+  std::atomic<std::uint64_t> number;
+};
+static_assert(kBoardEntries * sizeof(BoardEntry) <= 4096);
+static_assert(sizeof(BoardEntry) == 128 && offsetof(BoardEntry, number) == 56);
+
 // Follows from how many ranks the node has, which is known once all have met. Segments are made
 // earlier, so that their addresses can be told at the meeting, and are as long as any layout needs.
 struct Layout {
@@ -91,11 +102,14 @@ struct Layout {
   std::size_t pair_bytes;  // of all slots for one peer
   std::size_t bytes;       // of a segment that are used
 
+  static constexpr std::size_t board_values_at() { return 4096; }
   static SegmentHeader& header(std::byte* segment) {
     return *std::launder(reinterpret_cast<SegmentHeader*>(segment));
   }
   // The longest payload that a slot of the lane holds.
   std::size_t inline_bytes(Lane lane) const { return inline_[static_cast<std::size_t>(lane)]; }
+  // The entries, then, from board_values_at() on, kBoardBytes for each.
+  std::byte* board(std::byte* segment) const { return segment + board_at_; }
   // About the peer at this place.
   Counters& counters(std::byte* segment, std::size_t local) const;
   Slot& slot(std::byte* segment, std::size_t local, Lane lane, std::uint64_t number) const;
@@ -104,7 +118,7 @@ struct Layout {
  private:
   std::size_t slot_bytes(Lane lane) const { return sizeof(Slot) + inline_bytes(lane); }
   std::size_t inline_[kLanes];
-  std::size_t counters_at_, slots_at_;
+  std::size_t counters_at_, board_at_, slots_at_;
 };
 
 }  // namespace dtl::ring

@@ -87,6 +87,8 @@ AlgorithmTable AlgorithmTable::by_default(int world, std::size_t nodes, const Li
     // What is quickest in the middle of the range, by its factors.
     table.set(quickest(bytes + bytes / 2), bytes, kAnySize);
   }
+  // All ranks see all values on the boards of the only node.
+  if (nodes == 1) table.set(Algorithm::kOneShot, 0, kMostOnBoard / shape.ranks);
   return table;
 }
 

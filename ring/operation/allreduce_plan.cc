@@ -31,6 +31,7 @@ void AllreducePlan::plan() {
     case Way::kTree:
     case Way::kBinary:
     case Way::kChain:
+    case Way::kBoard:
       return sum_over_everybody();
   }
 }

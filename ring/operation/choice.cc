@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "ring/links/shm_segment.h"
+
 namespace dtl::ring {
 namespace {
 
@@ -24,6 +26,7 @@ enum Circumstance : int {
   kModest = 64,    // halving needs a buffer of half the data, and it may have one
   kSteps = 128,    // the cost model says that the way with the fewest steps is the quickest
   kStream = 256,   // that sending everything once is, however many steps it takes
+  kBoard = 512,    // all ranks are on one node, and what they show fits the board
 };
 
 // The first row whose conditions hold counts.
@@ -36,6 +39,7 @@ struct Row {
 constexpr auto kAll = Algorithm::kOnly;
 // clang-format off
 constexpr std::array kRows{
+    Row{Opcode::kAllreduce,     Algorithm::kOneShot,  kBoard,         Way::kBoard},
     Row{Opcode::kAllreduce,     Algorithm::kOneShot,  kAny,           Way::kAtOnce},
     Row{Opcode::kAllreduce,     Algorithm::kDoubling, kAny,           Way::kDoubling},
     Row{Opcode::kAllreduce,     Algorithm::kLeaders,  kAny,           Way::kLeaders},
@@ -46,6 +50,7 @@ constexpr std::array kRows{
     Row{Opcode::kAllreduce,     Algorithm::kHalving,  kAny,           Way::kHalving},
     Row{Opcode::kAllreduce,     Algorithm::kGroups,   kAny,           Way::kGroups},
     Row{Opcode::kAllreduce,     kAll,                 kAny,           Way::kDirect},
+    Row{Opcode::kReduceScatter, kAll,                 kBoard,         Way::kBoard},
     Row{Opcode::kReduceScatter, kAll,                 kFew,           Way::kDirect},
     Row{Opcode::kReduceScatter, kAll,                 kInRanks,       Way::kDirect},
     Row{Opcode::kReduceScatter, kAll,                 kModest,        Way::kHalving},
@@ -54,6 +59,7 @@ constexpr std::array kRows{
     Row{Opcode::kReduce,        kAll,                 kInRanks,       Way::kDirect},
     Row{Opcode::kReduce,        kAll,                 kSteps,         Way::kTree},
     Row{Opcode::kReduce,        kAll,                 kAny,           Way::kHalving},
+    Row{Opcode::kAllgather,     kAll,                 kBoard,         Way::kBoard},
     Row{Opcode::kAllgather,     kAll,                 kFew | kSpread, Way::kDirect},
     Row{Opcode::kAllgather,     kAll,                 kFew,           Way::kAround},
     Row{Opcode::kAllgather,     kAll,                 kSteps,         Way::kDoubling},
@@ -66,6 +72,7 @@ constexpr std::array kRows{
     Row{Opcode::kGather,        kAll,                 kAny,           Way::kDirect},
     Row{Opcode::kScatter,       kAll,                 kAny,           Way::kDirect},
     Row{Opcode::kAlltoall,      kAll,                 kAny,           Way::kDirect},
+    Row{Opcode::kBarrier,       kAll,                 kBoard,         Way::kBoard},
     Row{Opcode::kBarrier,       kAll,                 kFew,           Way::kDirect},
     Row{Opcode::kBarrier,       kAll,                 kAny,           Way::kDoubling},
     Row{Opcode::kPair,          kAll,                 kAny,           Way::kDirect},
@@ -82,13 +89,23 @@ Wire wire_of(const Request& request, const Terms& terms) {
   return is_sum && can_travel && wire > DT_WIRE_EXACT ? static_cast<Wire>(wire) : Wire::kExact;
 }
 
+// Whether what a rank shows fits, and what it reads is less than other ways would take.
+bool fits_board(const Request& request, const Terms& terms, std::uint64_t bytes) {
+  if (terms.nodes > 1) return false;
+  const auto world = static_cast<std::uint64_t>(terms.world);
+  if (request.opcode == Opcode::kReduceScatter) return bytes <= kBoardBytes / world;
+  return bytes <= kBoardBytes &&
+         (request.opcode != Opcode::kAllreduce || bytes <= kMostOnBoard / world);
+}
+
 Algorithm algorithm_of(const Request& request, const Terms& terms, std::uint64_t bytes, Wire wire) {
   if (request.opcode != Opcode::kAllreduce || terms.world == 1) return Algorithm::kOnly;
   if (terms.is_deterministic) {
     // Both of these sum in order of rank whatever the size is. The others use an order that depends
     // on who has which share.
-    const bool is_short = wire == Wire::kExact && bytes <= kDeterministicShort &&
-                          static_cast<std::size_t>(terms.world) <= kMaxDirect;
+    const bool is_short =
+        wire == Wire::kExact && bytes <= kDeterministicShort &&
+        (static_cast<std::size_t>(terms.world) <= kMaxDirect || fits_board(request, terms, bytes));
     return is_short ? Algorithm::kOneShot : Algorithm::kDirect;
   }
   return request.algorithm == Algorithm::kOnly ? terms.table.choose(bytes) : request.algorithm;
@@ -124,17 +141,18 @@ int predicted(Opcode opcode, const Terms& terms, std::uint64_t bytes) {
   return chain < binary ? kStream : 0;
 }
 
-Way way_of(Opcode opcode, const Choice& choice, const Terms& terms, std::uint64_t bytes) {
+Way way_of(const Request& request, const Choice& choice, const Terms& terms, std::uint64_t bytes) {
   const auto world = static_cast<std::size_t>(terms.world);
   const bool is_two_of_one =
       world == 2 && terms.nodes == 1 && (!terms.is_deterministic || choice.wire == Wire::kExact);
-  const int given = (bytes <= kSmallBytes ? kBrief : 0) | (world <= kMaxDirect ? kFew : 0) |
-                    (terms.nodes < world ? kShared : kSpread) | (is_two_of_one ? kTwoOfOne : 0) |
-                    (terms.is_deterministic ? kInRanks : 0) |
+  const bool is_on_board = choice.wire == Wire::kExact && fits_board(request, terms, bytes);
+  const int given = (is_on_board ? kBoard : 0) | (bytes <= kSmallBytes ? kBrief : 0) |
+                    (world <= kMaxDirect ? kFew : 0) | (terms.nodes < world ? kShared : kSpread) |
+                    (is_two_of_one ? kTwoOfOne : 0) | (terms.is_deterministic ? kInRanks : 0) |
                     (bytes <= kMostPartial / world ? kModest : 0) |
-                    (world > kMaxDirect ? predicted(opcode, terms, bytes) : 0);
+                    (world > kMaxDirect ? predicted(request.opcode, terms, bytes) : 0);
   const auto* row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& each) {
-    return each.opcode == opcode &&
+    return each.opcode == request.opcode &&
            (each.algorithm == kAll || each.algorithm == choice.algorithm) &&
            (each.circumstances & given) == each.circumstances;
   });
@@ -153,7 +171,7 @@ Choice choose(const Request& request, const Terms& terms) {
                         choice.algorithm == Algorithm::kLeaders;
   if (is_whole) choice.wire = Wire::kExact;  // all ranks make the sum, from the same values
   choice.lane = lane_of(request, bytes, terms.world);
-  choice.way = way_of(request.opcode, choice, terms, bytes);
+  choice.way = way_of(request, choice, terms, bytes);
   return choice;
 }
 

@@ -34,6 +34,8 @@ struct Choice {
 
 Choice choose(const Request& request, const Terms& terms);
 
+// The most bytes that a rank reads on boards for a sum; beyond it each should sum a part.
+constexpr std::uint64_t kMostOnBoard = 128 << 10;
 // The most ranks for which all send to all. Beyond it, each has about as many peers as its number
 // of ranks has bits, and the cost model decides.
 constexpr std::size_t kMaxDirect = 16;

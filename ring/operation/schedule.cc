@@ -37,6 +37,7 @@ std::uint64_t Schedule::allowed(const Gate& gate, std::uint64_t bytes) const {
 
 // Sending counts too: the caller gets its buffers back, and a peer may still read from them.
 bool Schedule::is_done() const {
+  if (board.is_used) return board.is_taken;
   for (const Flow& flow : flows) {
     if (!flow.is_sent() || !flow.is_received()) return false;
   }
@@ -59,6 +60,7 @@ void Schedule::clear() {
   flows.clear();
   sums.clear();
   gate_parts.clear();
+  board = {};
 }
 
 }  // namespace dtl::ring

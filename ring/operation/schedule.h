@@ -14,6 +14,12 @@ struct Schedule {
   std::vector<Flow> flows;
   std::vector<Sum> sums;
   std::vector<std::vector<GatePart>> gate_parts;  // of gates of the kind kParts
+  // The values are on the board, and flows only have headers. number: of the entry; 0: not shown.
+  struct Board {
+    bool is_used = false, is_taken = false;
+    std::uint64_t number = 0;
+  };
+  Board board;
   std::uint64_t frame_bytes = 0;  // frames never cross multiples of this within a piece
 
   Flow* find_flow(int peer);

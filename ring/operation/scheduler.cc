@@ -97,10 +97,12 @@ Scheduler::Scheduler(const Operation& operation, const NodeMap& map, Arena& scra
       request_(operation.request()),
       map_(map),
       scratch_(scratch),
+      schedule_(schedule),
       flows_(operation, most_senders(operation.choice(), map), schedule),
       groups_(operation, map.rank, flows_, scratch) {}
 
 void Scheduler::plan() {
+  if (operation_.choice().way == Way::kBoard) return plan_board();
   switch (request_.opcode) {
     case Opcode::kAllreduce:
       plan_allreduce();
@@ -276,6 +278,15 @@ void Scheduler::plan_barrier() {
     flows_.send(peer, nullptr, 0, Wire::kExact, {});
     flows_.receive(peer, {});
   }
+}
+
+// The flows carry nothing. They tell which ranks have begun, and compare headers.
+void Scheduler::plan_board() {
+  schedule_.board.is_used = true;
+  for (int peer = 0; peer < map_.world; ++peer) {
+    if (peer != map_.rank) flows_.receive(peer, {});
+  }
+  flows_.set_headers();
 }
 
 void Scheduler::plan_pair() {

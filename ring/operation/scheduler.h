@@ -29,12 +29,14 @@ class Scheduler {
   void plan_rooted(bool is_gather);
   void plan_barrier();
   void plan_pair();
+  void plan_board();
   std::uint64_t bytes() const { return operation_.bytes(); }
 
   const Operation& operation_;
   const Request& request_;
   const NodeMap& map_;
   Arena& scratch_;
+  Schedule& schedule_;
   FlowPlan flows_;
   GroupPlan groups_;
 };

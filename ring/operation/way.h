@@ -19,6 +19,7 @@ enum class Way : std::uint8_t {
   kTree,       // along a binomial tree
   kBinary,     // along a binary tree
   kChain,      // from each rank to the next
+  kBoard,      // every rank of the only node shows all others its values (ShmBoard)
 };
 
 }  // namespace dtl::ring

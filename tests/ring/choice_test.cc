@@ -6,6 +6,8 @@
 #include <array>
 #include <ostream>
 
+#include "ring/links/shm_segment.h"
+
 namespace dtl::ring {
 
 static void PrintTo(const Choice& choice, std::ostream* out) {
@@ -146,12 +148,31 @@ TEST(Choice, OfListsOfCountsIsOneThatNoRankAloneCouldMakeDifferently) {
   EXPECT_EQ(choose(request, terms(4, 4)).lane, Lane::kBulk) << "other ranks' may be long";
 }
 
+TEST(Choice, OfShortOperationsOnOneNodeIsTheBoard) {
+  for (const Opcode each : {Opcode::kAllreduce, Opcode::kAllgather, Opcode::kBarrier}) {
+    EXPECT_EQ(bytes_of(each, 4, terms(2, 1)).way, Way::kBoard) << int(each);
+    EXPECT_EQ(bytes_of(each, 4, terms(200, 1)).way, Way::kBoard) << int(each);
+    EXPECT_NE(bytes_of(each, 4, terms(4, 2)).way, Way::kBoard) << int(each);
+  }
+  EXPECT_EQ(choose(allreduce(kBoardBytes - 4), terms(4, 1)).way, Way::kBoard);
+  EXPECT_NE(choose(allreduce(kBoardBytes - 4), terms(5, 1)).way, Way::kBoard) << "too much to read";
+  EXPECT_NE(choose(allreduce(kBoardBytes + 4), terms(2, 1)).way, Way::kBoard);
+  EXPECT_EQ(bytes_of(Opcode::kReduceScatter, kBoardBytes / 8, terms(8, 1)).way, Way::kBoard);
+  EXPECT_NE(bytes_of(Opcode::kReduceScatter, kBoardBytes / 8 + 4, terms(8, 1)).way, Way::kBoard);
+  // Broadcasts may end before all have begun them, which the board's reuse forbids.
+  EXPECT_NE(bytes_of(Opcode::kBroadcast, 4, terms(2, 1)).way, Way::kBoard);
+  Request request = allreduce(4);
+  request.algorithm = kRing;
+  EXPECT_NE(choose(request, terms(2, 1)).way, Way::kBoard) << "the caller wants another way";
+  EXPECT_EQ(choose(allreduce(4), deterministic(32, 1)).way, Way::kBoard);
+}
+
 TEST(Choice, OfTheOtherCollectivesDependsOnSizeWorldAndNodes) {
   EXPECT_EQ(bytes_of(Opcode::kAllgather, 4, terms(16, 16)).way, Way::kDirect);
   EXPECT_EQ(bytes_of(Opcode::kAllgather, 4, terms(4, 2)).way, Way::kAround);
   EXPECT_EQ(bytes_of(Opcode::kBroadcast, 64 * kKi, terms(4, 4)).way, Way::kTree);
   EXPECT_EQ(bytes_of(Opcode::kBroadcast, 64 * kKi + 4, terms(4, 4)).way, Way::kChain);
-  EXPECT_EQ(bytes_of(Opcode::kBarrier, 0, terms(16, 1)).way, Way::kDirect);
+  EXPECT_EQ(bytes_of(Opcode::kBarrier, 0, terms(16, 2)).way, Way::kDirect);
   EXPECT_EQ(bytes_of(Opcode::kBarrier, 0, terms(17, 17)).way, Way::kDoubling);
   for (const Opcode each : {Opcode::kReduceScatter, Opcode::kReduce, Opcode::kGather,
                             Opcode::kScatter, Opcode::kAlltoall, Opcode::kPair}) {

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 // A rank in a world of three, whose control lines end in this test.
 struct Rank {
-  explicit Rank(int own) : rank(own), queue(3), executor(map) {
+  explicit Rank(int own) : rank(own), queue(3), executor(map, nullptr) {
     std::vector<ControlLine> ours;
     for (int peer = 0; peer < 3; ++peer) {
       if (peer == own || (own != 0 && peer != 0)) continue;
