@@ -3,8 +3,9 @@
 // under them. Another thread may call dt_comm_destroy while they wait. Owned by the Comm's
 // OperationCalls. Does not know what they wait for: the destroyer must first end their waiting.
 
-#include <condition_variable>
-#include <mutex>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 namespace dtl::ring {
 
@@ -13,15 +14,9 @@ class CallerCount {
   // Exists while a thread is inside such a call.
   class Guard {
    public:
-    explicit Guard(CallerCount& count) : count_(count) {
-      const std::lock_guard lock(count_.mutex_);
-      ++count_.callers_;
-    }
-    ~Guard() {
-      const std::lock_guard lock(count_.mutex_);
-      // Notifies under the mutex: the waiter destroys this object as soon as it wakes.
-      if (--count_.callers_ == 0 && count_.is_awaited_) count_.changed_.notify_all();
-    }
+    explicit Guard(CallerCount& count) : count_(count) { count_.callers_.fetch_add(1); }
+    // Nothing after it: the object may be gone.
+    ~Guard() { count_.callers_.fetch_sub(1); }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
@@ -29,17 +24,14 @@ class CallerCount {
     CallerCount& count_;
   };
 
-  void wait_until_none() {
-    std::unique_lock lock(mutex_);
-    is_awaited_ = true;
-    changed_.wait(lock, [this] { return callers_ == 0; });
+  // Looks again and again: it is called once, and callers should not pay for telling.
+  void wait_until_none() const {
+    constexpr auto kPause = std::chrono::microseconds(100);
+    while (callers_.load() > 0) std::this_thread::sleep_for(kPause);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int callers_ = 0;
-  bool is_awaited_ = false;
+  std::atomic<int> callers_{0};
 };
 
 }  // namespace dtl::ring

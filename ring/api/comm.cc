@@ -49,9 +49,11 @@ Comm::Comm(int rank, int world, const Tuning& tuning)
     : rank_(rank),
       world_(world),
       tuning_(tuning),
-      pid_(::getpid()),
+      forks_(forks()),
       agreement_(agree_alone(rank, world)),
-      calls_(rank, world) {}
+      calls_(rank, world) {
+  count_forks();
+}
 
 void Comm::connect(const dt_options& options) {
   if (world_ == 1) return;
@@ -147,10 +149,6 @@ void Comm::carry_out(Request request) {
   int status = submit(request, &work);
   if (status == DT_OK) status = calls_.wait(work, -1);
   if (status != DT_OK) throw CommError(status, calls_.queue().error().text(), {});
-}
-
-bool Comm::is_of_this_process() const {
-  return ::getpid() == pid_;
 }
 
 std::string Comm::stats() const {

@@ -4,8 +4,6 @@
 // and its sources wrap it. Owned by the program, which ends it with dt_comm_destroy. After a failed
 // connect() a Comm only reports the error.
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -20,6 +18,7 @@
 #include "ring/api/operation_calls.h"
 #include "ring/common/crypto.h"
 #include "ring/dtring.h"
+#include "ring/engine/fork_guard.h"
 
 namespace dtl::ring {
 
@@ -51,7 +50,7 @@ class Comm {
   int rank() const { return rank_; }
   int world() const { return world_; }
   // False in a child forked after the communicator was created: nothing works there.
-  bool is_of_this_process() const;
+  bool is_of_this_process() const { return forks() == forks_; }
 
   int submit(const Request& request, dt_work* work);
   OperationCalls& calls() { return calls_; }
@@ -72,7 +71,7 @@ class Comm {
   const int rank_, world_;
   const Tuning tuning_;
   // Of the creating process. A forked child has a copy of this object, but no thread.
-  const pid_t pid_;
+  const unsigned forks_;
   CommOptions options_;
   // The key for communicators split off later, derived from the job's secret, so that the secret
   // can be wiped after the meeting.

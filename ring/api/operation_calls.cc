@@ -55,9 +55,11 @@ int OperationCalls::submit(const Request& request, const Choice& choice, dt_work
 
 int OperationCalls::wait(dt_work work, int timeout_ms) {
   if (!engine_) return queue_.wait(work, timeout_ms);
+  const OperationQueue::Awaited awaited = queue_.await(work);
   const CallerCount::Guard caller(callers_);
+  if (awaited.is_settled()) return queue_.wait(work, 0);
   const auto deadline = deadline_in(timeout_ms);
-  engine_->drive(deadline, [&] { return queue_.is_settled(work); });
+  engine_->drive(deadline, [&] { return awaited.is_settled(); });
   // 0 only checks and negative never times out: both stay as they are.
   return queue_.wait(work, timeout_ms <= 0 ? timeout_ms : ms_left(deadline));
 }

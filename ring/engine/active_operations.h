@@ -21,7 +21,8 @@
 
 namespace dtl::ring {
 
-// The deadlines for waiting: first for a warning, then for the operation (patience.h).
+// The deadlines for waiting: first for a warning, then for the operation (patience.h). Unset until
+// somebody reads the clock: short operations end before.
 struct OperationTimer {
   std::chrono::steady_clock::time_point deadline{}, warning{};
   bool has_warned = false;

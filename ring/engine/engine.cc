@@ -116,7 +116,7 @@ void Engine::note_submission(bool is_urgent) {
   // Before taking the wheel: if another thread has it, that one now sees the news.
   orders_.note_submission();
   if (!is_urgent && take_wheel()) {
-    (void)progress_.turn();
+    progress_.start_operations();
     const bool is_idle = progress_.load() == EngineProgress::Load::kNone;
     return leave_wheel(is_idle ? WheelEvent::kLeaveIdle : WheelEvent::kLeaveActive);
   }

@@ -41,11 +41,13 @@ class Engine {
   void drive(Clock::time_point deadline, const IsOver& is_over) {
     if (!take_wheel()) return;
     for (bool is_late = false; !progress_.stops() && !is_over() && !is_late;) {
-      is_late = Clock::now() >= deadline;
+      is_late = deadline != Clock::time_point::max() && Clock::now() >= deadline;
       if (progress_.turn() || is_over()) continue;
       if (is_late) {
         if (progress_.take_events(0) > 0) (void)progress_.turn();
-      } else if (!progress_.poll_a_little()) {
+      } else if (progress_.poll_a_little()) {
+        continue;
+      } else {
         sleep_until(deadline);
       }
       progress_.look_at_time();

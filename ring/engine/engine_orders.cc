@@ -27,6 +27,7 @@ void EngineOrders::abort(const std::string& why) {
     const std::lock_guard lock(mutex_);
     orders_.abort = true;
     orders_.why = why;
+    has_orders_.store(true);
     news_.store(true);
   }
   wake_sleeper();
@@ -36,6 +37,7 @@ void EngineOrders::stop() {
   {
     const std::lock_guard lock(mutex_);
     orders_.stop = true;
+    has_orders_.store(true);
     news_.store(true);
   }
   wake_sleeper();
@@ -53,8 +55,11 @@ void EngineOrders::wake_sleeper() {
 }
 
 EngineOrders::Orders EngineOrders::take() {
+  // Reads what was written before the news, so the mutex is needed only for orders.
+  (void)news_.exchange(false);
+  if (!has_orders_.load()) return {};
   const std::lock_guard lock(mutex_);
-  news_.store(false, std::memory_order_release);
+  has_orders_.store(false);
   return std::exchange(orders_, {});
 }
 

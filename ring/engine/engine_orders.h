@@ -1,7 +1,7 @@
 #pragma once
 // EngineOrders: messages from callers' threads to the driving thread: that there is something to
 // take, or that it must abort or stop; and the means to wake it. The driving thread reads one
-// atomic per turn, and takes the mutex only if that is set. Owned by the Engine. The OperationQueue
+// atomic per turn, and takes the mutex only for orders. Owned by the Engine. The OperationQueue
 // holds the operations themselves.
 
 #include <atomic>
@@ -39,7 +39,7 @@ class EngineOrders {
 
  private:
   Fd wake_;  // eventfd
-  std::atomic<bool> news_{false};
+  std::atomic<bool> news_{false}, has_orders_{false};
   std::mutex mutex_;
   Orders orders_;
   bool sleeping_ = false;

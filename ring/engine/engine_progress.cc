@@ -64,10 +64,7 @@ EngineProgress::EngineProgress(const Settings& settings, Links links, ShmNode* m
 }
 
 EngineProgress::Counters EngineProgress::counters() const {
-  const std::lock_guard lock(counters_mutex_);
-  Counters counters = counters_;
-  counters.warnings = patience_.warnings();
-  return counters;
+  return {bytes_sent_.load(), bytes_received_.load(), scratch_bytes_.load(), patience_.warnings()};
 }
 
 bool EngineProgress::turn() {
@@ -93,6 +90,15 @@ bool EngineProgress::turn() {
     if (lookout_.is_waiting()) lookout_.note_move(Clock::now());
   }
   return moved;
+}
+
+// The ranks of a node often call at the same time. Then a few looks save the caller from leaving
+// the wheel and taking it again.
+void EngineProgress::start_operations() {
+  (void)turn();
+  if (executor_.waits_for_boards() && look_at_memory(kLooksIfCrowded)) {
+    (void)turn();
+  }
 }
 
 void EngineProgress::take_orders() {
@@ -191,28 +197,39 @@ bool EngineProgress::finish_operations() {
   bool has_any = false;
   ActiveOperations& active = executor_.active();
   for (OperationSlot* done = active.take_finished(); done; done = active.take_finished()) {
-    {
-      // Before callers are told: they may read the counters next.
-      const std::lock_guard lock(counters_mutex_);
-      const auto [sent, received] = executor_.traffic();
-      counters_.bytes_sent = sent;
-      counters_.bytes_received = received;
-      counters_.scratch_bytes = executor_.scratch_bytes();
-    }
+    // Before callers are told: they may read the counters next.
+    const auto [sent, received] = executor_.traffic();
+    bytes_sent_.store(sent, std::memory_order_relaxed);
+    bytes_received_.store(received, std::memory_order_relaxed);
+    scratch_bytes_.store(executor_.scratch_bytes(), std::memory_order_relaxed);
     queue_.complete(*done);
     has_any = true;
   }
   return has_any;
 }
 
+// True if there are news, or something moved.
+bool EngineProgress::look_at_memory(int times) {
+  for (int i = 0; i < times; ++i) {
+    if (orders_.has_news()) return true;
+    executor_.await_entry();
+    // Peers of this node do not wake a polling thread, so links are stepped here. Findings must be
+    // handled even if nothing moved.
+    if (executor_.step() || executor_.findings().has_any()) return true;
+  }
+  return false;
+}
+
 bool EngineProgress::poll_a_little() {
   if (failures_.has_failed() || executor_.active().is_empty()) return false;
+  const int looks = lookout_.spin().count() > 0 ? kLooksPerCall : kLooksIfCrowded;
+  // Before the clock is read, which takes as long as a peer of this node needs to answer.
+  if (memory_ != nullptr && look_at_memory(looks)) return true;
   const auto begin = Clock::now(), end = begin + lookout_.spin();
   const bool is_hurried =
       executor_.active().has(Lane::kSmall) || executor_.active().has(Lane::kPair);
   // Links are slower than this host: poll once, then sleep.
   if (lookout_.is_in_vain(begin, is_hurried)) return orders_.has_news() || take_events(0) > 0;
-  const int looks = lookout_.spin().count() > 0 ? kLooksPerCall : kLooksIfCrowded;
   for (int i = 1;; ++i) {
     if (orders_.has_news()) return true;
     // Peers of this node do not wake a polling thread, so links are stepped here. Findings must be
@@ -254,7 +271,7 @@ void EngineProgress::look_at_time() {
   if (!failures_.has_failed()) patience_.look_at_time(now);
 }
 
-int EngineProgress::ms_to_deadline() const {
+int EngineProgress::ms_to_deadline() {
   // No event tells when a control line has room again.
   if (lines_.has_unsent()) return kRetry_ms;
   // All operations have ended by then, so only orders can arrive.

@@ -3,10 +3,10 @@
 // their data, reports their ends, and checks for failures and late ranks. Only take_events() waits.
 // Owned by the Engine; used with the wheel. Knows nothing of threads or who drives.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 #include "ring/engine/engine_events.h"
 #include "ring/engine/engine_orders.h"
@@ -42,13 +42,15 @@ class EngineProgress {
   EngineProgress(const Settings& settings, Links links, ShmNode* memory, EngineOrders& orders,
                  EngineEvents& events, OperationQueue& queue);
 
-  bool turn();           // true if something moved or ended
+  bool turn();  // true if something moved or ended
+  // A turn for a caller that has submitted something and may wait for it next.
+  void start_operations();
   bool poll_a_little();  // polls; true if something happened before it is time to sleep
   // Waits as EngineEvents::take() does. Links only record readiness: the next turn() moves data.
   int take_events(int timeout_ms);
   // Handles due warnings, timeouts and suspicions. Reads the clock only if something waits.
   void look_at_time();
-  int ms_to_deadline() const;  // until look_at_time() is due; -1: never by itself
+  int ms_to_deadline();  // until look_at_time() is due; -1: never by itself
 
   bool stops() const { return stops_; }  // the thread must end
   // The remaining work, so that the driver knows to whom it can release the wheel. kVoid: no
@@ -62,6 +64,7 @@ class EngineProgress {
 
  private:
   void take_orders();
+  bool look_at_memory(int times);
   void start_submitted();
   void want_links(const Schedule& schedule, Lane lane);
   void add_stream(LinkBuilder::Made made);
@@ -89,8 +92,8 @@ class EngineProgress {
   // The queue may contain operations that found no room, or were not looked for yet.
   bool has_backlog_ = false;
   bool stops_ = false;
-  mutable std::mutex counters_mutex_;
-  Counters counters_;
+  // As Counters; of the last finished operation.
+  std::atomic<std::uint64_t> bytes_sent_{0}, bytes_received_{0}, scratch_bytes_{0};
 };
 
 }  // namespace dtl::ring

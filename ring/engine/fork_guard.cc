@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <mutex>
 
 namespace dtl::ring {
@@ -21,9 +22,12 @@ Registry& registry() {
   return *registry;
 }
 
+std::atomic<unsigned> fork_count{0};  // counted in the child alone
+
 // In the child only this thread exists. It took the mutex before the fork, so no other thread was
 // changing the list then. close() is safe there; allocating would not be.
 void close_in_child() {
+  fork_count.fetch_add(1, std::memory_order_relaxed);
   for (const ForkGuard* guard : registry().guards) guard->close_all();
   registry().guards.clear();
   registry().mutex.unlock();
@@ -39,6 +43,14 @@ void install_handlers() {
 }
 
 }  // namespace
+
+void count_forks() {
+  install_handlers();
+}
+
+unsigned forks() {
+  return fork_count.load(std::memory_order_relaxed);
+}
 
 ForkGuard::ForkGuard() {
   install_handlers();

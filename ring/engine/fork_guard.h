@@ -7,6 +7,11 @@
 
 namespace dtl::ring {
 
+// How often this process's ancestors and it have forked since the library was first used: differs
+// in a child from what it was in the parent. Every call asks, and getpid() is a system call.
+void count_forks();  // from now on
+unsigned forks();
+
 class ForkGuard {
  public:
   ForkGuard();

@@ -24,12 +24,23 @@ Patience::Clock::time_point deadline_of(const ActiveOperation& active) {
 }  // namespace
 
 void Patience::begin(OperationTimer& timer) {
-  const auto now = Clock::now();
-  timer = {now + settings_.operation_timeout, now + settings_.warn_timeout};
-  next_warning_ = std::min(next_warning_, timer.warning);
+  timer = {};
+  has_unset_ = true;
+}
+
+void Patience::start_timers(Clock::time_point now) {
+  if (!has_unset_) return;
+  has_unset_ = false;
+  for (ActiveOperation* active : executor_.active().all()) {
+    OperationTimer& timer = active->timer;
+    if (timer.deadline != Clock::time_point{}) continue;
+    timer = {now + settings_.operation_timeout, now + settings_.warn_timeout};
+    next_warning_ = std::min(next_warning_, timer.warning);
+  }
 }
 
 void Patience::look_at_time(Clock::time_point now) {
+  start_timers(now);
   if (now >= next_warning_) {
     next_warning_ = Clock::time_point::max();
     for (ActiveOperation* active : executor_.active().all()) {
@@ -46,8 +57,9 @@ void Patience::look_at_time(Clock::time_point now) {
   }
 }
 
-Patience::Clock::time_point Patience::next_deadline() const {
+Patience::Clock::time_point Patience::next_deadline() {
   if (executor_.active().is_empty()) return Clock::time_point::max();
+  if (has_unset_) start_timers(Clock::now());
   auto deadline = next_warning_;
   for (const ActiveOperation* active : executor_.active().all()) {
     deadline = std::min(deadline, deadline_of(*active));

@@ -28,13 +28,14 @@ class Patience {
            Failures& failures)
       : rank_(rank), settings_(settings), names_(names), executor_(executor), failures_(failures) {}
 
-  void begin(OperationTimer& timer);
+  void begin(OperationTimer& timer);  // at the next call of the others
   void look_at_time(Clock::time_point now);
   // max(): nothing is waiting.
-  Clock::time_point next_deadline() const;
+  Clock::time_point next_deadline();
   std::uint64_t warnings() const { return warnings_.load(); }  // from any thread
 
  private:
+  void start_timers(Clock::time_point now);
   void warn_of(ActiveOperation& active);
   void give_up(const ActiveOperation& active);
   std::string whom_it_waits_for(const Schedule& schedule) const;
@@ -44,6 +45,7 @@ class Patience {
   const RankNames& names_;
   const Executor& executor_;
   Failures& failures_;
+  bool has_unset_ = false;  // timers
   Clock::time_point next_warning_ = Clock::time_point::max();
   std::atomic<std::uint64_t> warnings_{0};
 };

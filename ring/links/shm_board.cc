@@ -27,11 +27,11 @@ BoardEntry& ShmBoard::entry(std::size_t local, std::uint64_t number) const {
 
 std::byte* ShmBoard::long_values(std::size_t local, std::uint64_t number) const {
   return boards_[local] + Layout::board_values_at() +
-         number % kBoardEntries * kBoardBytes;
+         number % kBoardEntries * Layout::board_stride();
 }
 
-void ShmBoard::show(std::uint64_t number, const OperationHeader& operation,
-                    const std::byte* values, std::size_t bytes) {
+void ShmBoard::show(std::uint64_t number, const OperationHeader& operation, const std::byte* values,
+                    std::size_t bytes) {
   BoardEntry& own = entry(own_, number);
   std::memcpy(own.operation, &operation, sizeof own.operation);
   if (bytes > 0) {
@@ -40,6 +40,8 @@ void ShmBoard::show(std::uint64_t number, const OperationHeader& operation,
   own.number.store(number, std::memory_order_release);
   // A peer that sleeps has looked before, so this is news to it; see ShmNode::begin_sleep().
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  // So that this core may write the next entry at once, when nobody waits for it yet.
+  __builtin_prefetch(&entry(own_, number + 1), 1);
   for (std::size_t local = 0; local < boards_.size(); ++local) {
     if (local != own_) ShmNode::wake_sleeper(share_.peers_[local]);
   }

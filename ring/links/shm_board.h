@@ -54,8 +54,8 @@ class ShmBoard {
 
   const ShmNode& share_;
   const std::size_t own_;
-  std::vector<std::byte*> boards_;           // of each rank of the node, in its segment
-  std::vector<std::uint64_t> next_, looked_; // by place in the node
+  std::vector<std::byte*> boards_;            // of each rank of the node, in its segment
+  std::vector<std::uint64_t> next_, looked_;  // by place in the node
 };
 
 }  // namespace dtl::ring

@@ -48,7 +48,9 @@ class ShmNode {
   // this.
   std::unique_ptr<Link> make_link(int local, int rank);
   // The boards of the ranks of this node. After open(); lives as long as this.
-  class ShmBoard& board() { return *board_; }
+  class ShmBoard& board() {
+    return *board_;
+  }
 
   int wake_fd() const { return wake_.read_end.get(); }
   void clear_wake();
@@ -87,7 +89,7 @@ class ShmNode {
   int own_ = 0;
   std::vector<Peer> peers_;
   std::vector<class ShmLink*> links_;
-  std::unique_ptr<class ShmBoard> board_;  // from open() on; null: alone on the node
+  std::unique_ptr<class ShmBoard> board_;      // from open() on; null: alone on the node
   std::optional<ShmAllocations> allocations_;  // never empty
 };
 

@@ -41,7 +41,7 @@ Layout::Layout(std::size_t of_locals) : locals(of_locals) {
   inline_[1] = locals <= kFewLocals ? 32768 : 0;
   counters_at_ = to_page(sizeof(SegmentHeader));
   board_at_ = counters_at_ + to_page(locals * sizeof(Counters));
-  slots_at_ = board_at_ + board_values_at() + kBoardEntries * kBoardBytes;
+  slots_at_ = board_at_ + to_page(board_values_at() + kBoardEntries * board_stride());
   pair_bytes = to_page(
       kSlots * (slot_bytes(Lane::kSmall) + slot_bytes(Lane::kBulk) + slot_bytes(Lane::kPair)));
   bytes = slots_at_ + locals * pair_bytes;

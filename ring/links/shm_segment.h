@@ -103,6 +103,9 @@ struct Layout {
   std::size_t bytes;       // of a segment that are used
 
   static constexpr std::size_t board_values_at() { return 4096; }
+  // From the values of one entry to the next. Not a power of two, at which they would compete for
+  // the same places in the cache.
+  static constexpr std::size_t board_stride() { return kBoardBytes + 5 * 64; }
   static SegmentHeader& header(std::byte* segment) {
     return *std::launder(reinterpret_cast<SegmentHeader*>(segment));
   }

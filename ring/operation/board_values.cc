@@ -1,5 +1,5 @@
-// The own values are taken from the caller's buffer, those of others from their boards. A caller may
-// have given one buffer for both ends: what is overwritten here has been shown before.
+// The own values are taken from the caller's buffer, those of others from their boards. A caller
+// may have given one buffer for both ends: what is overwritten here has been shown before.
 #include "ring/operation/board_values.h"
 
 #include <array>
@@ -46,8 +46,8 @@ void gather(const ShmBoard& board, std::uint64_t number, const Operation& operat
   std::byte* out = operation.request().out;
   for (std::size_t rank = 0; rank < board.locals(); ++rank) {
     const std::uint64_t bytes = shown_bytes(operation, rank, board.locals());
-    const std::byte* from = rank == board.own() ? operation.request().in
-                                                : board.values(rank, number, bytes);
+    const std::byte* from =
+        rank == board.own() ? operation.request().in : board.values(rank, number, bytes);
     if (bytes > 0 && from != out) std::memcpy(out, from, bytes);
     out += bytes;
   }

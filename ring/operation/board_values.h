@@ -1,7 +1,7 @@
 #pragma once
-// The values of operations on the board (ShmBoard): what a rank shows, and what it makes of those of
-// all ranks. Every rank does the whole work for itself, in order of rank, so all have the same bits.
-// Pure, but for the buffers. Knows nothing of when the others have shown theirs.
+// The values of operations on the board (ShmBoard): what a rank shows, and what it makes of those
+// of all ranks. Every rank does the whole work for itself, in order of rank, so all have the same
+// bits. Pure, but for the buffers. Knows nothing of when the others have shown theirs.
 
 #include <cstdint>
 

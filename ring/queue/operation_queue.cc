@@ -29,7 +29,9 @@ int OperationQueue::submit(const Request& request, const Choice& choice, dt_work
     finished_.show(false);
     return DT_OK;
   }
-  submitted_[static_cast<std::size_t>(slot.operation.lane())].push_back(&slot);
+  const auto lane = static_cast<std::size_t>(slot.operation.lane());
+  submitted_[lane].push_back(&slot);
+  submitted_count_[lane].store(submitted_[lane].size());
   return DT_OK;
 }
 
@@ -43,10 +45,10 @@ int OperationQueue::release(OperationSlot& slot) {
   return result;
 }
 
-bool OperationQueue::is_settled(dt_work work) {
+OperationQueue::Awaited OperationQueue::await(dt_work work) {
+  if (const OperationSlot* slot = slots_.slot_of(work)) return {work, slot, &error_};
   const std::lock_guard lock(mutex_);
-  const OperationSlot* slot = slots_.find(work);
-  return slot == nullptr || !slot->is_pending() || error_.is_set();
+  return {work, slots_.find(work), &error_};
 }
 
 int OperationQueue::wait(dt_work work, int timeout_ms) {
@@ -54,6 +56,7 @@ int OperationQueue::wait(dt_work work, int timeout_ms) {
   OperationSlot* slot = slots_.find(work);
   if (slot == nullptr) return DT_E_INVAL;
   const auto is_over = [&] { return !slot->is_pending() || error_.is_set(); };
+  if (is_over()) return release(*slot);
   // Another thread may have reported it meanwhile, or another operation may use the slot: looks up
   // the slot again.
   waiters_.wait_busily(lock, timeout_ms, is_over,
@@ -100,11 +103,14 @@ bool OperationQueue::has_completion_fd() {
 }
 
 OperationSlot* OperationQueue::take_submitted(Lane lane) {
+  const auto index = static_cast<std::size_t>(lane);
+  if (submitted_count_[index].load() == 0) return nullptr;
   const std::lock_guard lock(mutex_);
-  auto& queue = submitted_[static_cast<std::size_t>(lane)];
+  auto& queue = submitted_[index];
   if (queue.empty()) return nullptr;
   OperationSlot* slot = queue.front();
   queue.pop_front();
+  submitted_count_[index].store(queue.size());
   return slot;
 }
 
@@ -126,6 +132,7 @@ void OperationQueue::fail(int status, const std::string& text) {
         mutex_);  // submit() has queued what it took before, or sees the error
     numbers_.note().end();
     for (auto& queue : submitted_) queue.clear();
+    for (auto& count : submitted_count_) count.store(0);
     finished_.show(true);
     error_.set(status, text);  // last: a thread that awaits it finds everything done
   }

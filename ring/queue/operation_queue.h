@@ -5,6 +5,7 @@
 // notified (EngineOrders), nor how an operation is executed.
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -27,7 +28,18 @@ class OperationQueue {
   // never waited for. The caller must make sure that a thread takes it: see
   // Engine::note_submission.
   int submit(const Request& request, const Choice& choice, dt_work* work);
-  bool is_settled(dt_work work);  // or unknown
+  // Whether an operation has ended, is unknown or can never succeed: asked often, without the
+  // mutex.
+  struct Awaited {
+    dt_work work = 0;
+    const OperationSlot* slot = nullptr;
+    const FirstError* error = nullptr;
+    bool is_settled() const {
+      return slot == nullptr || slot->work.load(std::memory_order_relaxed) != work ||
+             !slot->is_pending() || error->is_set();
+    }
+  };
+  Awaited await(dt_work work);
   // Returns how the operation ended, and frees its id; or DT_PENDING. timeout_ms: 0: only check;
   // negative: no limit. DT_E_INVAL: the id is unknown.
   int wait(dt_work work, int timeout_ms);
@@ -58,6 +70,8 @@ class OperationQueue {
   Waiters waiters_;
   OperationSlots slots_;
   std::array<std::deque<OperationSlot*>, kLanes> submitted_;
+  // How many each has: the driving thread looks at them often, and mostly all are empty.
+  std::array<std::atomic<std::size_t>, kLanes> submitted_count_{};
   FinishedWork finished_{slots_};
 };
 

@@ -22,6 +22,7 @@ OperationSlot& OperationSlots::take_free() {
     }
     const auto index = static_cast<int>(slots_.size());
     slots_.emplace_back().index = index;
+    if (slots_.size() <= kEarly) early_[slots_.size() - 1].store(&slots_.back());
     free_.push_back(index);
   }
   OperationSlot& slot = slots_[static_cast<std::size_t>(free_.back())];
@@ -37,6 +38,11 @@ void OperationSlots::name(OperationSlot& slot) {
 void OperationSlots::release(OperationSlot& slot) {
   slot.state = OperationSlot::State::kFree;
   free_.push_back(slot.index);
+}
+
+const OperationSlot* OperationSlots::slot_of(dt_work work) const {
+  const std::size_t index = work & kMaxSlots;
+  return index < kEarly ? early_[index].load() : nullptr;
 }
 
 OperationSlot* OperationSlots::find(dt_work work) {

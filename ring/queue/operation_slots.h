@@ -5,6 +5,7 @@
 // OperationQueue owns the slots, and work and state change with its mutex. A slot is free only
 // after its end was reported: until then its id means this operation.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -19,8 +20,8 @@ struct OperationSlot {
 
   Operation operation;
   int index = 0;
-  dt_work work = 0;
-  std::atomic<State> state{State::kFree};  // spinning callers read it without the mutex
+  std::atomic<dt_work> work{0};  // spinning callers read both without the mutex
+  std::atomic<State> state{State::kFree};
 
   bool is_pending() const { return state.load(std::memory_order_acquire) == State::kPending; }
 };
@@ -32,10 +33,14 @@ class OperationSlots {
   void name(OperationSlot& slot);  // gives it a new, unique work id
   void release(OperationSlot& slot);
   OperationSlot* find(dt_work work);  // null: unknown, or released
+  // The slot of this id, whoever uses it now, without the queue's mutex. Null: not known so.
+  const OperationSlot* slot_of(dt_work work) const;
   std::deque<OperationSlot>& all() { return slots_; }
 
  private:
   std::deque<OperationSlot> slots_;  // a deque, so that operations never move
+  static constexpr std::size_t kEarly = 64;
+  std::array<std::atomic<OperationSlot*>, kEarly> early_{};  // the first ones, for slot_of()
   std::vector<int> free_;
   std::uint64_t next_number_ = 1;
 };
