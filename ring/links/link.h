@@ -99,9 +99,9 @@ class Link {
   // Only with nothing unsent: tells the peer that this rank has left in order after `completed`
   // operations. False: could not be sent completely, call again.
   virtual bool say_farewell(std::uint64_t completed) = 0;
-  // The maximum for one frame of a lane whose payload is at data and answered there.
-  virtual std::size_t frame_bytes(Lane lane, const std::byte* data,
-                                  const std::byte* answer) const = 0;
+  // The maximum for one frame of a lane, of `bytes` that are at data and answered there.
+  virtual std::size_t frame_bytes(Lane lane, const std::byte* data, const std::byte* answer,
+                                  std::uint64_t bytes) const = 0;
 };
 
 }  // namespace dtl::ring

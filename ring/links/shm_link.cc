@@ -67,11 +67,14 @@ void ShmLink::begin(const FrameHead& head, const OperationHeader* operation,
 }
 
 // Payloads are copied through slots, which stay in a cache: both ends copy at the same time and
-// without a system call. Where there is no room for slots, they are read out of the sender's
-// memory; and where peers can do that without a system call, always, unless they are very short.
-std::size_t ShmLink::frame_bytes(Lane lane, const std::byte* data, const std::byte* answer) const {
+// without a system call. They are read out of the sender's memory where there is no room for slots,
+// or where slots are so short that one system call costs less than many of them; and where peers
+// can do that without a system call, always, unless they are very short.
+std::size_t ShmLink::frame_bytes(Lane lane, const std::byte* data, const std::byte* answer,
+                                 std::uint64_t bytes) const {
   const std::size_t of_slot = share_.layout_.inline_bytes(lane);
-  return of_slot > 0 && !is_in_place(data, answer) ? of_slot : kMostFrameBytes;
+  const bool is_slow = of_slot < kWorthReading && bytes > kSlots * of_slot;
+  return of_slot > 0 && !is_slow && !is_in_place(data, answer) ? of_slot : kMostFrameBytes;
 }
 
 // The peer can read it where it lies, and write the answer there.

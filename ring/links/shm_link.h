@@ -28,7 +28,8 @@ class ShmLink : public Link {
   bool has_ended() const override { return is_broken_; }
   // A rank that leaves withdraws its memory (ShmNode), which says the same.
   bool say_farewell(std::uint64_t) override { return true; }
-  std::size_t frame_bytes(Lane lane, const std::byte* data, const std::byte* answer) const override;
+  std::size_t frame_bytes(Lane lane, const std::byte* data, const std::byte* answer,
+                          std::uint64_t bytes) const override;
   // Something has changed since the last step: whoever drives must not sleep.
   bool has_news() const;
 

@@ -42,7 +42,8 @@ class TcpLink : public Link {
   bool is_sent() const override;
   bool has_ended() const override;
   bool say_farewell(std::uint64_t completed) override;
-  std::size_t frame_bytes(Lane, const std::byte*, const std::byte*) const override {
+  std::size_t frame_bytes(Lane, const std::byte*, const std::byte*,
+                          std::uint64_t) const override {
     return kMostFrameBytes;
   }
 

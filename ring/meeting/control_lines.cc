@@ -46,20 +46,15 @@ void ControlLines::tell(const Frame& frame, int origin_fd) {
 void ControlLines::tell(ControlLine& line, const Frame& frame) {
   if (!line.is_open) return;
   line.unsent += encode(frame);
-  send_rest(line);
+  if (!send_rest(line)) has_unsent_ = true;
 }
 
 bool ControlLines::flush() {
-  bool is_sent = true;
+  has_unsent_ = false;
   for (ControlLine& line : lines_) {
-    if (!line.unsent.empty() && line.is_open) is_sent = send_rest(line) && is_sent;
+    if (line.is_open && !send_rest(line)) has_unsent_ = true;
   }
-  return is_sent;
-}
-
-bool ControlLines::has_unsent() const {
-  return std::any_of(lines_.begin(), lines_.end(),
-                     [](const ControlLine& line) { return line.is_open && !line.unsent.empty(); });
+  return !has_unsent_;
 }
 
 void ControlLines::drain(std::chrono::steady_clock::time_point deadline) {

@@ -27,13 +27,14 @@ class ControlLines {
   void tell(ControlLine& line, const Frame& frame);
   // Sends what has found no room before. False: some of it still has none.
   bool flush();
-  bool has_unsent() const;
+  bool has_unsent() const { return has_unsent_; }
   // Until all that was told has been acknowledged, or the deadline has come. A process that exits
   // with unread input on a socket resets the connection, and the last frame could be lost.
   void drain(std::chrono::steady_clock::time_point deadline);
 
  private:
   std::deque<ControlLine> lines_;  // references to them stay valid
+  bool has_unsent_ = false;        // some line may
 };
 
 // Until what was sent has been acknowledged, the peer has gone, or the deadline has come.

@@ -107,8 +107,8 @@ TEST(Share, SlotsOfAPairAreAsLongInALargeWorld) {
   const Two small, large(200);
   const std::byte data{};
   for (const Lane lane : {Lane::kSmall, Lane::kBulk, Lane::kPair}) {
-    EXPECT_EQ(large.to_right->frame_bytes(lane, &data, nullptr),
-              small.to_right->frame_bytes(lane, &data, nullptr));
+    EXPECT_EQ(large.to_right->frame_bytes(lane, &data, nullptr, 1),
+              small.to_right->frame_bytes(lane, &data, nullptr, 1));
   }
 }
 
