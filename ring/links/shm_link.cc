@@ -64,6 +64,7 @@ void ShmLink::begin(const FrameHead& head, const OperationHeader* operation,
   way.sent[way.produced % kSlots] = {head, is_inline || head.bytes == 0, answer};
   own_counters_.produced[head.lane].store(++way.produced, std::memory_order_release);
   owes_ring_ = true;
+  is_idle_ = false;
 }
 
 // Payloads are copied through slots, which stay in a cache: both ends copy at the same time and
@@ -98,7 +99,16 @@ bool ShmLink::has_news() const {
   return false;
 }
 
+// All that was begun has been reported, and all that has come was taken.
+bool ShmLink::is_at_rest() const {
+  return std::all_of(ways_.begin(), ways_.end(), [](const Way& way) {
+    return way.reported == way.produced && way.consumed == way.seen_produced;
+  });
+}
+
 bool ShmLink::step(Sink& sink) {
+  // A rank of a node with many has many links, most of them idle.
+  if (is_idle_ && !has_news()) return false;
   bool moved = false;
   for (const Lane lane : kAllLanes) {
     Way& way = ways_[static_cast<std::size_t>(lane)];
@@ -107,6 +117,7 @@ bool ShmLink::step(Sink& sink) {
     if (take_frames(lane, way, sink)) moved = true;
   }
   if (std::exchange(owes_ring_, false)) ShmNode::ring(peer_);
+  is_idle_ = is_at_rest();
   return moved;
 }
 

@@ -49,6 +49,7 @@ class ShmLink : public Link {
   bool take_frames(Lane lane, Way& way, Sink& sink);
   std::byte* read_payload(const Slot& slot, Lane lane, std::uint64_t number, std::byte* target,
                           Sink& sink);
+  bool is_at_rest() const;
   bool is_in_place(const std::byte* payload, const std::byte* answer) const;
 
   ShmNode& share_;
@@ -60,6 +61,7 @@ class ShmLink : public Link {
   PeerMemory memory_;
   std::array<Way, kLanes> ways_;
   bool is_broken_ = false;
+  bool is_idle_ = false;    // nothing moves unless the peer's counters do
   bool owes_ring_ = false;  // for what was published in this step: a fence is slow
 };
 
