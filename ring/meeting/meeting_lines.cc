@@ -12,7 +12,8 @@
 namespace dtl::ring {
 namespace {
 
-constexpr int kTick_ms = 20;  // deadlines are looked at this often while nothing arrives
+constexpr std::size_t kMostNames = 8;  // of ranks in one message
+constexpr int kTick_ms = 20;           // deadlines are looked at this often while nothing arrives
 // Rank 0 knows who is missing, so the others wait a little longer for it to say so. Otherwise each
 // would name rank 0.
 constexpr auto kLeaderVerdictDelay = std::chrono::seconds(2);
@@ -176,8 +177,14 @@ void MeetingLines::check_deadline(const std::string& what, const std::vector<int
   if (Clock::now() < deadline_ + patience) return;
   check_encryption();
   std::vector<std::string> names;
-  for (const int rank : missing) names.push_back(members_.name(rank));
-  std::string reason = fmt::format("{} {}", fmt::join(names, ", "), what), hint;
+  for (const int rank : missing) {
+    if (names.size() < kMostNames) names.push_back(members_.name(rank));
+  }
+  std::string all = fmt::format("{}", fmt::join(names, ", ")), hint;
+  if (missing.size() > names.size()) {
+    all += fmt::format(" and {} more", missing.size() - names.size());
+  }
+  std::string reason = fmt::format("{} {}", all, what);
   if (const std::string strangers = acceptor_ ? acceptor_->strangers() : ""; !strangers.empty()) {
     reason += fmt::format("; meanwhile {}", strangers);
     hint = fmt::format("on the host they come from: ss -tnp dport = :{}",

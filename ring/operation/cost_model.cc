@@ -75,6 +75,10 @@ double allreduce_time(Algorithm algorithm, WorldShape shape, std::uint64_t bytes
   const auto m = static_cast<double>(bytes);
   const double p = n / h;
   const double local_message = costs.local_latency + m * costs.local_byte;
+  if (algorithm == Algorithm::kOneShot && shape.nodes == 1) {
+    // On boards, which each rank reads without any message.
+    return costs.local_latency + (n - 1) * m * (costs.local_byte + costs.added_byte);
+  }
   if (algorithm == Algorithm::kOneShot) {
     return (shape.nodes > 1 ? costs.latency : costs.local_latency) + (n - 2) * costs.overhead +
            p * (n - p) * m * costs.byte + (n - 1) * m * costs.added_byte;

@@ -234,7 +234,7 @@ std::string stats(int world, int nodes, const std::string& allreduce, bool is_me
 TEST(Explain, ShowsLinksPredictionsAndChoiceIn80Columns) {
   const std::string text = explain(stats(1024, 128, "leaders:0-16K;halving:16K-max", true));
   EXPECT_NE(text.find("1024 ranks on 128 hosts"), std::string::npos) << text;
-  EXPECT_NE(text.find("25.0 us a message, 1.00 GB/s each way"), std::string::npos) << text;
+  EXPECT_NE(text.find("25.0 us of latency, 1.00 GB/s each way"), std::string::npos) << text;
   EXPECT_NE(text.find("measured when the ranks met"), std::string::npos) << text;
   std::size_t leaders = 0, halving = 0, from = 0;
   for (std::size_t end = 0; (end = text.find('\n', from)) != std::string::npos; from = end + 1) {
@@ -249,7 +249,17 @@ TEST(Explain, ShowsLinksPredictionsAndChoiceIn80Columns) {
 
 TEST(Explain, SaysThatNothingWasMeasured) {
   EXPECT_NE(explain(stats(63, 63, "halving:0-max", false)).find("assumed"), std::string::npos);
+  EXPECT_NE(explain(stats(4, 4, "oneshot:0-32K;direct:32K-max", false)).find("fixed choice"),
+            std::string::npos);
+  EXPECT_NE(explain(stats(4, 4, "oneshot:0-32K;ring:32K-max", true)).find("choose by timing"),
+            std::string::npos);
   EXPECT_EQ(explain(stats(1, 1, "direct:0-max", false)), "One rank: there is nothing to choose.\n");
+}
+
+TEST(Explain, ShowsWhatTheUserHasSetThoughItIsNotConsidered) {
+  const std::string text = explain(stats(2, 2, "halving:0-max", false));
+  EXPECT_NE(text.find("DTRING_ALLREDUCE has set the algorithms"), std::string::npos) << text;
+  EXPECT_NE(text.find(" bytes  halving  oneshot"), std::string::npos) << text;
 }
 
 TEST(Explain, IsNotBesideACollective) {

@@ -74,6 +74,16 @@ TEST(Rendezvous, TimeoutNamesTheMissingRanksOnAllOthers) {
   }
 }
 
+TEST(Rendezvous, TimeoutOfManyNamesAFewAndCountsTheOthers) {
+  const Place place = free_place();
+  dt_options options = options_for(place, 0, 2000);
+  options.connect_timeout_ms = 100;
+  const Joined joined = join_later(options).get();
+  EXPECT_EQ(joined.status, DT_E_TIMEOUT);
+  EXPECT_THAT(joined.error, AllOf(HasSubstr("rank 7, rank 8 and 1991 more did not join"),
+                                  Not(HasSubstr("rank 9"))));
+}
+
 TEST(Rendezvous, TimeoutWithoutRankZeroNamesAddressAndReason) {
   const Place place = free_place();
   dt_options options = options_for(place, 1, 2);
