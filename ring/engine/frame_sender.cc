@@ -56,10 +56,10 @@ bool FrameSender::begin_frame(ActiveOperation& active, Flow& flow, Link& link) {
     const std::uint64_t at = operation.travelling(piece.wire, flow.out_at);
     const std::uint64_t open =
         operation.travelling(piece.wire, active.schedule.allowed(piece.gate, piece.bytes)) - at;
-    const std::uint64_t most = std::min<std::uint64_t>(
-        active.schedule.frame_bytes,
-        link.frame_bytes(operation.lane(), piece.data, piece.answer,
-                         operation.travelling(piece.wire, piece.bytes)));
+    const std::uint64_t most =
+        std::min<std::uint64_t>(active.schedule.frame_bytes,
+                                link.frame_bytes(operation.lane(), piece.data, piece.answer,
+                                                 operation.travelling(piece.wire, piece.bytes)));
     // Never across a multiple of `most` in the piece, so that the receiver's windows end between
     // frames.
     head.bytes = static_cast<std::uint32_t>(std::min(open, most - at % most));

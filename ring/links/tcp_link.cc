@@ -16,18 +16,6 @@ void TcpLink::add_stream(Lane lane, std::uint32_t number, Channel channel) {
   streams_.insert(at, {lane, number, std::move(channel), TcpSender(peer_), TcpReceiver(peer_)});
 }
 
-std::size_t TcpLink::streams(Lane lane) const {
-  return static_cast<std::size_t>(
-      std::count_if(streams_.begin(), streams_.end(),
-                    [lane](const Stream& stream) { return stream.lane == lane; }));
-}
-
-std::vector<int> TcpLink::descriptors() const {
-  std::vector<int> all;
-  for (const Stream& stream : streams_) all.push_back(stream.channel.fd());
-  return all;
-}
-
 void TcpLink::set_ready(int fd, bool readable, bool writable, bool has_ended) {
   for (Stream& stream : streams_) {
     if (stream.channel.fd() != fd) continue;

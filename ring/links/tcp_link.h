@@ -27,8 +27,6 @@ class TcpLink : public Link {
   // remembers that it is ready until a call finds the socket empty or full. number: the stream's
   // index in its lane, equal at both ends.
   void add_stream(Lane lane, std::uint32_t number, Channel channel);
-  std::size_t streams(Lane lane) const;
-  std::vector<int> descriptors() const;
   // epoll's report about a stream. has_ended: the peer has closed its end, so the readable data is
   // limited.
   void set_ready(int fd, bool readable, bool writable, bool has_ended);
@@ -42,8 +40,7 @@ class TcpLink : public Link {
   bool is_sent() const override;
   bool has_ended() const override;
   bool say_farewell(std::uint64_t completed) override;
-  std::size_t frame_bytes(Lane, const std::byte*, const std::byte*,
-                          std::uint64_t) const override {
+  std::size_t frame_bytes(Lane, const std::byte*, const std::byte*, std::uint64_t) const override {
     return kMostFrameBytes;
   }
 

@@ -49,7 +49,6 @@ class LinkBuilder {
   // When step() has something to do although nothing has arrived; Clock::time_point::max(): never.
   Clock::time_point due() const;
 
-  bool is_complete() const { return missing_.empty(); }  // has all that was wanted
   // Since when the oldest of what is missing is; Clock::time_point::max(): nothing is.
   Clock::time_point waits_since() const;
   // What this rank has waited for longest, and what its peers did not do: "cannot be reached at

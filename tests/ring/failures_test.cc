@@ -147,8 +147,7 @@ struct CutLink : Link {
   bool is_sent() const override { return true; }
   bool has_ended() const override { return has_been_read; }
   bool say_farewell(std::uint64_t) override { return true; }
-  std::size_t frame_bytes(Lane, const std::byte*, const std::byte*,
-                          std::uint64_t) const override {
+  std::size_t frame_bytes(Lane, const std::byte*, const std::byte*, std::uint64_t) const override {
     return 4096;
   }
   bool& has_been_read;

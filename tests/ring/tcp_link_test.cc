@@ -33,11 +33,13 @@ struct Nobody : Sink {
 };
 
 // Opens this many connections of the bulk lane and gives them to the link in this order.
-std::vector<Fd> connect_streams(TcpLink& link, const std::vector<std::uint32_t>& order) {
+std::vector<Fd> connect_streams(TcpLink& link, const std::vector<std::uint32_t>& order,
+                                std::vector<int>* near = nullptr) {
   std::vector<Fd> far(order.size());
   for (const std::uint32_t number : order) {
     std::array<int, 2> ends{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+    if (near != nullptr) near->push_back(ends[0]);
     link.add_stream(Lane::kBulk, number, Fd(ends[0]));
     far[number] = Fd(ends[1]);
   }
@@ -67,7 +69,8 @@ struct Woken : Waker {
 // In a world of a thousand ranks each turn would otherwise look at a thousand links.
 TEST(TcpLink, WantsNoStepUntilSomethingHappens) {
   TcpLink link(7, false);
-  const std::vector<Fd> far = connect_streams(link, {0, 1});
+  std::vector<int> near;
+  const std::vector<Fd> far = connect_streams(link, {0, 1}, &near);
   Woken woken;
   link.set_waker(woken);
   Nobody nobody;
@@ -78,7 +81,7 @@ TEST(TcpLink, WantsNoStepUntilSomethingHappens) {
   head.magic = kFrameMagic;
   head.lane = static_cast<std::uint8_t>(Lane::kBulk);
   ASSERT_EQ(::send(far[1].get(), &head, sizeof head, 0), static_cast<ssize_t>(sizeof head));
-  link.set_ready(link.descriptors()[1], true, false, false);
+  link.set_ready(near[1], true, false, false);
   EXPECT_EQ(woken.peers, std::vector<int>{7});
   EXPECT_TRUE(link.wants_step());
   link.step(nobody);
