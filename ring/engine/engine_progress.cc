@@ -152,6 +152,8 @@ void EngineProgress::add_stream(LinkBuilder::Made made) {
 
 void EngineProgress::make_links() {
   is_late_due_ = false;
+  // Before step() closes it: a forked child may hold it open, and then its events would go on.
+  events_.set_late(-1);
   LateLinks::News news = late_->step();
   events_.set_late(late_->fd());
   for (auto& made : news.made) add_stream(std::move(made));

@@ -73,7 +73,9 @@ void LateLinks::make_line(News& news) {
 
 void LateLinks::watch() {
   watch_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
-  if (!watch_.valid()) throw CommError(DT_E_SYS, "cannot create an epoll", errno_text(errno));
+  // Out of descriptors, it looks by itself until the program has closed some.
+  looks_at_ = watch_.valid() ? Clock::time_point::max() : Clock::now() + kShortagePause;
+  if (!watch_.valid()) return;
   std::vector<pollfd> set;
   acceptor_.add_to_poll(set);
   builder_.add_to_poll(set);
@@ -125,7 +127,7 @@ std::optional<LateLinks::Failure> LateLinks::look_at_time() const {
 Clock::time_point LateLinks::due() const {
   if (has_wants_) return Clock::time_point::min();
   const auto line_due = line_ ? line_->due() : Clock::time_point::max();
-  return std::min({acceptor_.due(), builder_.due(), line_due, deadline()});
+  return std::min({acceptor_.due(), builder_.due(), line_due, deadline(), looks_at_});
 }
 
 }  // namespace dtl::ring

@@ -56,7 +56,7 @@ class LateLinks {
   // Call it when fd() is readable, or at due().
   News step();
   Clock::time_point due() const;
-  // Watch it for input. Another one after each step().
+  // Watch it for input. Another one after each step(); -1: there is none now, see due().
   int fd() const { return watch_.get(); }
   int listener() const { return acceptor_.fd(); }
 
@@ -73,8 +73,9 @@ class LateLinks {
   LinkBuilder builder_;
   const Settings settings_;
   std::optional<Connector> line_;
-  bool has_wants_ = false;  // since the last step()
-  Fd watch_;                // an epoll of all that step() may read
+  bool has_wants_ = false;                                 // since the last step()
+  Fd watch_;                                               // an epoll of all that step() may read
+  Clock::time_point looks_at_ = Clock::time_point::max();  // when there is none
 };
 
 }  // namespace dtl::ring
