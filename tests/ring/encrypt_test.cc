@@ -171,14 +171,15 @@ struct Between {
     far->step(nobody);
     EXPECT_TRUE(far->say_farewell(1));
   }
-  static void read(TcpLink& link, Sink& sink) {
+  void read(TcpLink& link, Sink& sink) const {
     for (int i = 0; i < 4; ++i) {
-      for (const int fd : link.descriptors()) link.set_ready(fd, true, true, false);
+      link.set_ready(&link == &near ? near_fd : far_fd, true, true, false);
       link.step(sink);
     }
   }
 
   SocketPair near_end = make_socketpair(SOCK_STREAM), far_end = make_socketpair(SOCK_STREAM);
+  int near_fd = near_end.second.get(), far_fd = far_end.second.get();
   Fd &to_near = near_end.first, &to_far = far_end.first;
   std::unique_ptr<Tls> near_tls =
       std::make_unique<Tls>(near_end.second.get(), Tls::End::kServer, key_of(1));
@@ -194,7 +195,7 @@ TEST(EncryptedLink, CarriesFramesAndTheFarewellBehindThem) {
   between.say_something();
   Between::pass(between.to_far, between.to_near);
   Listener listener;
-  Between::read(between.near, listener);
+  between.read(between.near, listener);
   EXPECT_EQ(listener.frames, 1);
   EXPECT_EQ(listener.farewells, 1);
   EXPECT_TRUE(listener.errors.empty());
@@ -207,11 +208,11 @@ TEST(EncryptedLink, TakesNothingThatWasChangedAndBothEndsKnow) {
     between.say_something();
     Between::pass(between.to_far, between.to_near, turned);
     Listener near, far;
-    Between::read(between.near, near);
+    between.read(between.near, near);
     EXPECT_EQ(near.frames, 0);
     EXPECT_EQ(near.errors, std::vector<int>{kAltered});
     Between::pass(between.to_near, between.to_far);
-    Between::read(*between.far, far);
+    between.read(*between.far, far);
     EXPECT_EQ(far.errors, std::vector<int>{kRejected});
   }
 }
@@ -224,7 +225,7 @@ TEST(EncryptedLink, SaysThatItWasChangedWhenTheOtherEndHasClosed) {
   Between::pass(between.to_far, between.to_near, 4000);
   between.to_near.reset();
   Listener near;
-  Between::read(between.near, near);
+  between.read(between.near, near);
   EXPECT_EQ(near.frames, 0);
   EXPECT_EQ(near.errors, std::vector<int>{kAltered});
 }

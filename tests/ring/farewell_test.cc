@@ -45,6 +45,7 @@ struct Pair {
       std::array<int, 2> ends{};
       EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()),
                 0);
+      near_fds.push_back(ends[0]);
       near.add_stream(lane, 0, Fd(ends[0]));
       far->add_stream(lane, 0, Fd(ends[1]));
     }
@@ -59,11 +60,12 @@ struct Pair {
   }
   void read_all(Sink& sink) {
     for (int i = 0; i < 4; ++i) {
-      for (const int fd : near.descriptors()) near.set_ready(fd, true, false, false);
+      for (const int fd : near_fds) near.set_ready(fd, true, false, false);
       near.step(sink);
     }
   }
 
+  std::vector<int> near_fds;
   TcpLink near{1, false};
   std::optional<TcpLink> far{std::in_place, 0, true};
 };
