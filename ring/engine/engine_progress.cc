@@ -48,7 +48,8 @@ EngineProgress::EngineProgress(const Settings& settings, Links links, ShmNode* m
                   if (memory_ != nullptr) memory_->withdraw();
                 }),
       patience_(rank_, settings.patience, names_, executor_, failures_),
-      lookout_(settings.active_spin) {
+      lookout_(settings.active_spin),
+      line_count_(lines_.all().size()) {
   for (const ControlLine& line : lines_.all()) events_.add_line(line.channel.fd());
   for (auto& made : links.made) add_stream(std::move(made));
   if (late_ != nullptr) {
@@ -64,7 +65,8 @@ EngineProgress::EngineProgress(const Settings& settings, Links links, ShmNode* m
 }
 
 EngineProgress::Counters EngineProgress::counters() const {
-  return {bytes_sent_.load(), bytes_received_.load(), scratch_bytes_.load(), patience_.warnings()};
+  return {bytes_sent_.load(), bytes_received_.load(), scratch_bytes_.load(), patience_.warnings(),
+          line_count_.load()};
 }
 
 bool EngineProgress::turn() {
@@ -141,7 +143,7 @@ void EngineProgress::want_links(const Schedule& schedule, Lane lane) {
   for (const Flow& flow : schedule.flows) {
     if (!map_.is_local(flow.peer)) late_->want(flow.peer, lane);
   }
-  is_late_due_ = is_late_due_ || late_->due() == Clock::time_point::min();
+  is_late_due_ = is_late_due_ || late_->due() == Clock::time_point{};
 }
 
 void EngineProgress::add_stream(LinkBuilder::Made made) {
@@ -160,6 +162,7 @@ void EngineProgress::make_links() {
   for (auto& line : news.lines) {
     events_.add_line(line.channel.fd());
     failures_.add_line(line.rank, std::move(line.channel));
+    ++line_count_;
   }
   if (news.uncalled) call_parent(*news.uncalled);
   for (const int peer : news.refusals) failures_.hear_of_break({peer, ECONNREFUSED});
@@ -274,6 +277,7 @@ void EngineProgress::look_at_time() {
 }
 
 int EngineProgress::ms_to_deadline() {
+  if (is_late_due_ && !failures_.has_failed()) return 0;
   // No event tells when a control line has room again.
   if (lines_.has_unsent()) return kRetry_ms;
   // All operations have ended by then, so only orders can arrive.

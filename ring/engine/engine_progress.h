@@ -35,6 +35,7 @@ class EngineProgress {
   };
   struct Counters {
     std::uint64_t bytes_sent = 0, bytes_received = 0, scratch_bytes = 0, warnings = 0;
+    std::uint64_t lines = 0;  // control lines that this rank has, or had
   };
 
   // memory: as EngineEvents'. All references outlive this. Throws CommError. Handles messages that
@@ -93,7 +94,7 @@ class EngineProgress {
   bool has_backlog_ = false;
   bool stops_ = false;
   // As Counters; of the last finished operation.
-  std::atomic<std::uint64_t> bytes_sent_{0}, bytes_received_{0}, scratch_bytes_{0};
+  std::atomic<std::uint64_t> bytes_sent_{0}, bytes_received_{0}, scratch_bytes_{0}, line_count_;
 };
 
 }  // namespace dtl::ring

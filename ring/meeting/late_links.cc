@@ -125,7 +125,7 @@ std::optional<LateLinks::Failure> LateLinks::look_at_time() const {
 }
 
 Clock::time_point LateLinks::due() const {
-  if (has_wants_) return Clock::time_point::min();
+  if (has_wants_) return {};  // long ago; a difference to min() would overflow
   const auto line_due = line_ ? line_->due() : Clock::time_point::max();
   return std::min({acceptor_.due(), builder_.due(), line_due, deadline(), looks_at_});
 }

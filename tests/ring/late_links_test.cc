@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -227,13 +228,25 @@ TEST(ControlTree, EveryRankHearsOfALostOneWhereverItIs) {
   }
 }
 
-// Ranks 1 and 3 leave: what was below them must get its news from rank 0 then.
-TEST(ControlTree, RanksWhoseParentsHaveLeftStillHearOfALostOne) {
+bool has_had_lines(dt_comm* comm, std::uint64_t lines) {
+  const auto deadline = Clock::now() + 30s;
+  while (reinterpret_cast<Comm*>(comm)->calls().counters().lines < lines) {
+    if (Clock::now() > deadline) return false;
+    std::this_thread::sleep_for(1ms);
+  }
+  return true;
+}
+
+// Rank 3 leaves, and then rank 1, to which ranks 7 and 8 have come. So these and rank 4 come to
+// rank 0.
+TEST(ControlTree, RanksWhoseParentsHaveLeftHearOfALostOneFromOthersAbove) {
   const Place place = free_place();
   std::vector<RankProcess> ranks;
   for (int rank = 0; rank < kTree; ++rank) {
     ranks.emplace_back(options_for(place, rank, kTree), of_tree(), [rank](dt_comm* comm) {
-      if (rank == 1 || rank == 3) return 0;
+      if (rank == 3) return 0;
+      if (rank < 2 && !has_had_lines(comm, 5)) return 2;
+      if (rank == 1) return 0;
       RankProcess::say_ready();
       return wait_in_vain(comm, rank);
     });
@@ -242,7 +255,6 @@ TEST(ControlTree, RanksWhoseParentsHaveLeftStillHearOfALostOne) {
   for (std::size_t rank = 0; rank < kTree; ++rank) {
     if (rank != 1 && rank != 3) ranks[rank].wait_ready();
   }
-  // Not waited for: whoever has no parent yet hears of it when it has one.
   ranks[14].kill_now();
   for (std::size_t rank = 0; rank < 14; ++rank) {
     if (rank == 1 || rank == 3) continue;
