@@ -58,7 +58,7 @@ run env MPIEXEC_PORT_RANGE=25004:25007 "$bin/dtlaunch" -np 1 sh -c 'echo "$MASTE
 expect_out '^2500[4-7]$'
 launch --port-range 25007:25004 -np 1 true
 expect_status 64
-expect_err 'not a range of TCP ports.*Try: --port-range'
+expect_err 'the range begins above its end\. Try: --port-range 25004:25007$'
 python3 -c '
 import socket, subprocess, sys
 held = [socket.socket() for _ in range(2)]
