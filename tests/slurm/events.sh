@@ -70,7 +70,8 @@ wait_for 60 "two ranks; $(cat "$work/err")" have_started 2
 slurm scontrol requeue "$job_number"
 wait_for 60 "the job to wait" job_waits
 expect_equal "ranks that saved before the requeue" "$(saved)" 2
-slurm scontrol update "JobId=$job_number" StartTime=now
+# A node takes the credential of a start in the second of the requeue for the revoked one.
+slurm scontrol update "JobId=$job_number" StartTime=now+2
 end_of_job 60
 expect_equal "status after the requeue" "$status" 0
 expect_count 2 '^again 1$' "$work/out"
