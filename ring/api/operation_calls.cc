@@ -55,8 +55,8 @@ int OperationCalls::submit(const Request& request, const Choice& choice, dt_work
 
 int OperationCalls::wait(dt_work work, int timeout_ms) {
   if (!engine_) return queue_.wait(work, timeout_ms);
-  const OperationQueue::Awaited awaited = queue_.await(work);
   const CallerCount::Guard caller(callers_);
+  const OperationQueue::Awaited awaited = queue_.await(work);
   if (awaited.is_settled()) return queue_.wait(work, 0);
   const auto deadline = deadline_in(timeout_ms);
   engine_->drive(deadline, [&] { return awaited.is_settled(); });
