@@ -5,10 +5,10 @@
 // the driving thread. Knows nothing of operations but their headers and bytes.
 //
 // Entries are numbered from 1, in the order in which ranks begin such operations. An entry is
-// overwritten kBoardEntries later without asking. That is safe if every rank completes an entry
-// only after it has seen that of every other rank, and has at most half as many entries open: then
-// whoever shows entry n has completed n - kBoardEntries / 2, which all others have therefore shown,
-// so all have completed n - kBoardEntries.
+// overwritten kBoardEntries later without asking. That is safe under two rules. A rank completes an
+// entry only after it has seen that of every other rank. It has at most kBoardEntries / 2 entries
+// open. So a rank that shows entry n has completed entry n - kBoardEntries / 2. All others have
+// shown that one, so they have completed entry n - kBoardEntries, and nobody reads it any more.
 
 #include <cstddef>
 #include <cstdint>
@@ -38,8 +38,8 @@ class ShmBoard {
   std::uint64_t next(std::size_t local) const { return next_[local]; }
   bool has_next(std::size_t local);
   void pass(std::size_t local) { ++next_[local]; }
-  // A peer shows an entry that has_next() has not seen: whoever drives must not sleep. What it has
-  // seen without passing it waits for a caller of this rank.
+  // A peer shows an entry that has_next() has not seen, so the driving thread must not sleep. An
+  // entry that was seen but not passed waits for a caller of this rank.
   bool has_news() const;
 
   std::size_t locals() const { return next_.size(); }

@@ -68,9 +68,9 @@ void ShmLink::begin(const FrameHead& head, const OperationHeader* operation,
 }
 
 // Payloads are copied through slots, which stay in a cache: both ends copy at the same time and
-// without a system call. They are read out of the sender's memory where there is no room for slots,
-// or where slots are so short that one system call costs less than many of them; and where peers
-// can do that without a system call, always, unless they are very short.
+// without a system call. In three cases the peer reads them in the sender's memory instead. There
+// is no room for slots. Slots are so short that one system call costs less than many slots. Or the
+// peer needs no system call for it, and the payload is not very short.
 std::size_t ShmLink::frame_bytes(Lane lane, const std::byte* data, const std::byte* answer,
                                  std::uint64_t bytes) const {
   const std::size_t of_slot = share_.layout_.inline_bytes(lane);

@@ -2,8 +2,8 @@
 // LinkBuilder: connects this rank with those of other nodes, one lane of a link at a time. Of two
 // ranks the higher one connects, so that a pair never meets twice. A lower rank that waits in vain
 // knocks: it calls the higher one, which then connects. Connecting and accepting go on at the same
-// time, since every rank does both. Never blocks. One thread. Knows nothing of memory that is
-// shared, nor of what control lines say.
+// time, since every rank does both. Never blocks. One thread. Knows nothing of shared memory and of
+// control lines.
 
 #include <poll.h>
 

@@ -39,7 +39,7 @@ double flat_time(Algorithm algorithm, std::size_t members, double m, const LinkC
     }
     default: {
       const double each = alpha + m * (costs.byte + costs.added_byte);
-      // A number that is no power of two needs a step before and one after.
+      // If the number is not a power of two, there is one step more before and one after.
       const double folds = std::has_single_bit(members) ? 0 : 1;
       return (steps + folds) * each;
     }

@@ -33,7 +33,8 @@ class OperationSlots {
   void name(OperationSlot& slot);  // gives it a new, unique work id
   void release(OperationSlot& slot);
   OperationSlot* find(dt_work work);  // null: unknown, or released
-  // The slot of this id, whoever uses it now, without the queue's mutex. Null: not known so.
+  // The slot that this id names, without the queue's mutex. It may have another id by now. Null:
+  // find() must look.
   const OperationSlot* slot_of(dt_work work) const;
   std::deque<OperationSlot>& all() { return slots_; }
 
