@@ -41,9 +41,10 @@ LateLinks::LateLinks(std::unique_ptr<Identity> identity, std::vector<PeerInfo> i
 
 void LateLinks::want(int peer, Lane lane) {
   if (!builder_.want(peer, lane)) return;
-  const std::size_t streams = lane == Lane::kBulk ? settings_.streams : 1;
-  provide_descriptors(streams, fmt::format("{}: cannot connect to {}",
-                                           members_.name(identity_->rank), members_.name(peer)));
+  // Also those wanted before, which may not have opened theirs yet.
+  provide_descriptors(
+      builder_.missing_streams(),
+      fmt::format("{}: cannot connect to {}", members_.name(identity_->rank), members_.name(peer)));
   has_wants_ = true;
 }
 

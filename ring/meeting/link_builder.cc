@@ -146,6 +146,12 @@ Clock::time_point LinkBuilder::due() const {
   return due;
 }
 
+std::size_t LinkBuilder::missing_streams() const {
+  std::size_t sum = 0;
+  for (const auto& [key, missing] : missing_) sum += streams_of(key.second) - made_of(key);
+  return sum;
+}
+
 Clock::time_point LinkBuilder::waits_since() const {
   auto since = Clock::time_point::max();
   for (const auto& [key, missing] : missing_) since = std::min(since, missing.since);

@@ -49,6 +49,8 @@ class LinkBuilder {
   // When step() has something to do although nothing has arrived; Clock::time_point::max(): never.
   Clock::time_point due() const;
 
+  // How many streams are wanted and not made yet.
+  std::size_t missing_streams() const;
   // Since when the oldest of what is missing is; Clock::time_point::max(): nothing is.
   Clock::time_point waits_since() const;
   // What this rank has waited for longest, and what its peers did not do: "cannot be reached at

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "ring/common/comm_error.h"
 #include "ring/common/socket.h"
 #include "tests/ring/ring_support.h"
 
@@ -187,6 +190,34 @@ TEST(LateLinks, StrangersAfterTheMeetingDisturbNobody) {
     barriers.push_back(std::async(std::launch::async, [&] { return barrier(rank.comm.get()); }));
   }
   for (auto& each : barriers) EXPECT_EQ(each.get(), DT_OK);
+}
+
+// The limit of this process has room for some of the links, but not for all that are wanted at
+// once.
+TEST(LateLinks, TooFewDescriptorsForAllWantsAreAnErrorAtOnce) {
+  constexpr int kPeers = 8;
+  auto identity = std::make_unique<Identity>(
+      Identity{42, kPeers + 1, kPeers, std::vector<std::uint8_t>(32, 1)});
+  Acceptor acceptor(*identity, listen_on(resolve("127.0.0.1", 0).front(), 8));
+  std::vector<PeerInfo> infos(kPeers + 1);
+  for (PeerInfo& info : infos) info = {local_address(acceptor.fd()), "node", {}, {}};
+  LateLinks links(std::move(identity), std::move(infos), std::move(acceptor), {}, {1, 200ms, 1s});
+  const pid_t child = ::fork();  // a hard limit cannot be raised again
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const rlim_t few = open_descriptors() + kPeers / 2;
+    const rlimit low{few, few};
+    if (::setrlimit(RLIMIT_NOFILE, &low) != 0) ::_exit(2);
+    try {
+      for (int peer = 0; peer < kPeers; ++peer) links.want(peer, Lane::kSmall);
+    } catch (const CommError& error) {
+      ::_exit(std::string(error.what()).find("its hard limit") != std::string::npos ? 0 : 3);
+    }
+    ::_exit(1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 // Ranks 1 and 2 are the children of rank 0, 3 to 6 theirs, 7 to 14 theirs.
