@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "agent/node/mpi_library.h"
 #include "base/machine/python_version.h"
 #include "base/text.h"
 
@@ -78,6 +79,11 @@ std::string find_file(const std::string& name, const std::vector<std::string>& f
   return {};
 }
 
+std::string mpi_fact(const MpiLibrary& mpi) {
+  if (mpi.kind == MpiKind::kNone) return {};
+  return std::string(to_text(mpi.kind)) + " " + mpi.name;
+}
+
 }  // namespace
 
 std::vector<std::string> library_folders() {
@@ -112,7 +118,7 @@ Examined find_libraries(const Examine& wanted) {
   }
   for (std::string& folder : library_folders()) folders.push_back(std::move(folder));
   Examined answer;
-  std::string search_path;
+  std::string search_path, library_path, working_directory;
   for (const Fact& each : wanted.parameters) {
     if (each.name == "file") {
       answer.facts.push_back({each.name, find_file(each.value, folders)});
@@ -122,8 +128,15 @@ Examined find_libraries(const Examine& wanted) {
       answer.facts.push_back({each.name, is_folder(each.value) ? each.value : ""});
     } else if (each.name == "PATH") {
       search_path = each.value;
+    } else if (each.name == "LD_LIBRARY_PATH") {
+      library_path = each.value;
+    } else if (each.name == "cwd") {
+      working_directory = each.value;
     } else if (each.name == "python") {
       answer.facts.push_back({each.name, python_version(each.value, search_path)});
+    } else if (each.name == "mpi") {
+      const MpiLibrary mpi = find_mpi(each.value, search_path, library_path, working_directory);
+      answer.facts.push_back({each.name, mpi_fact(mpi)});
     }
   }
   return answer;

@@ -1,6 +1,6 @@
 #pragma once
-// Finds libraries on this node, for --preload and LD_PRELOAD, and the version of its Python: the
-// answer to Examine with what=libraries.
+// Finds libraries on this node, for --preload and LD_PRELOAD, the version of its Python and the MPI
+// of a program: the answer to Examine with what=libraries.
 
 #include <string>
 #include <vector>
@@ -14,7 +14,9 @@ namespace dtl {
 // also have a version at its end (libjemalloc.so.2); the highest wins. Searches each "folder"
 // first, in order, then library_folders(). Likewise one for each "directory": its path, or an empty
 // value; and for each "python", looked for in the last "PATH" before it: its version as "3.11", or
-// an empty value.
+// an empty value. For each "mpi", the name of a program, which MPI it needs: "mpich MPICH
+// (libmpich.so.12)", or an empty value. It is looked for in the last "PATH" and "cwd" before it,
+// with the last "LD_LIBRARY_PATH" before it. May wait 1 s for each "mpi" (mpi_library.h).
 Examined find_libraries(const Examine& wanted);
 
 // Folders where the dynamic loader and users keep libraries, including the Debian folder of this
