@@ -44,10 +44,11 @@ void require(bool holds, const char* promise);
 // For says_where: the message starts with this path or a file in this folder, and has a reason.
 std::function<bool(const Error&)> names(const std::string& path);
 
-std::vector<Reader> model_readers(const Folder& folder);  // tensors, config.json
-std::vector<Reader> data_readers(const Folder& folder);   // tokenizers, data sets, questions
-std::vector<Reader> run_readers(const Folder& folder);    // option files, saved states
-std::vector<Reader> text_readers();                       // hostfiles, job files, pins
-std::vector<Reader> link_readers();                       // data from sockets
+std::vector<Reader> model_readers(const Folder& folder);    // tensors, config.json
+std::vector<Reader> data_readers(const Folder& folder);     // tokenizers, data sets, questions
+std::vector<Reader> run_readers(const Folder& folder);      // option files, saved states
+std::vector<Reader> program_readers(const Folder& folder);  // ELF files
+std::vector<Reader> text_readers();                         // hostfiles, job files, pins
+std::vector<Reader> link_readers();                         // data from sockets
 
 }  // namespace dtl::fuzz
