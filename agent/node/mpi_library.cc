@@ -254,4 +254,8 @@ MpiLibrary find_mpi(const std::string& program, const std::string& search_path,
   return listed.kind == MpiKind::kNone ? named : listed;
 }
 
+bool is_open_mpi(std::string_view file_name) {
+  return sign_of(file_name) == Sign::kOpenMpi;
+}
+
 }  // namespace dtl

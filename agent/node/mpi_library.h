@@ -30,4 +30,8 @@ std::string_view to_text(MpiKind kind);
 MpiLibrary find_mpi(const std::string& program, const std::string& search_path,
                     const std::string& library_path, const std::string& working_directory);
 
+// Whether a library's file name, with or without minor versions, is one of Open MPI:
+// "libmpi.so.40.30.4".
+bool is_open_mpi(std::string_view file_name);
+
 }  // namespace dtl
