@@ -76,7 +76,7 @@ Map identity_variables(const RankIdentity& id) {
       {"GROUP_WORLD_SIZE", std::to_string(id.nodes)},
       {"ROLE_RANK", rank},  // all ranks have one role
       {"ROLE_WORLD_SIZE", world},
-      // Hydra's names; PMI_FD and PMI_PORT stay unset, since nothing here speaks PMI
+      // Hydra's names. Programs without MPI read them too, so that every rank has them.
       {"PMI_RANK", rank},
       {"PMI_SIZE", world},
       {"MPI_LOCALRANKID", local},
@@ -205,6 +205,7 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
     // dttrain keeps the batch size of the job's start with this, however many ranks there are now.
     fixed["DTLAUNCH_FIRST_WORLD_SIZE"] = std::to_string(identity.first_size);
   }
+  if (identity.pmi) fixed["PMI_FD"] = std::to_string(kPmiFd);
   // Lightning, for example, checks its settings against WORLD_SIZE only if torchrun seems to be
   // there.
   std::vector<Dialect> dialects = {Dialect::kTorchrun};
@@ -244,6 +245,18 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
   // The map sorts the lines by name; preload.cc relies on that.
   for (const auto& [name, value] : variables) environment.lines.push_back(name + "=" + value);
   return environment;
+}
+
+std::string given_variable(const Request& request, const Program& program, std::string_view name) {
+  std::string found;
+  const Variables& inherited =
+      program.inherited ? *program.inherited : request.environment.inherited;
+  for (const Variables* each : {&inherited, &request.environment.set, &program.set}) {
+    for (const auto& [known, value] : *each) {
+      if (known == name) found = value;  // the last assignment counts
+    }
+  }
+  return found;
 }
 
 std::optional<int> threads_asked_for(std::optional<int> of_job_file, const Variables& set,

@@ -40,6 +40,7 @@ struct RankIdentity {
   std::chrono::milliseconds grace = {};  // the minimum from SIGTERM to SIGKILL
   int restarts = 0, max_restarts = 0;    // restarts of the ranks so far, and at most
   int first_size = 0;                    // ranks at the job's start; 0: never changes
+  bool pmi = false;                      // finds a PMI server on kPmiFd
   std::vector<int> cpus;                 // of the domain, for I_MPI_PIN_INFO
   std::vector<int> comm_cpus;            // this rank's own, for DTRING_COMM_CPUS
   CommCpus comm;                         // of all ranks of its node, for CCL_WORKER_*
@@ -57,13 +58,16 @@ struct RankEnvironment {
 // Exported values win over computed ones, except for values specific to this job (the rank's
 // identity, where ranks meet); `set` (-genv, -env) wins over both. Sets MASTER_ADDR MASTER_PORT
 // RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE ROLE_NAME ROLE_RANK
-// ROLE_WORLD_SIZE OMP_NUM_THREADS PMI_RANK PMI_SIZE MKL_NUM_THREADS OPENBLAS_NUM_THREADS
+// ROLE_WORLD_SIZE OMP_NUM_THREADS PMI_RANK PMI_SIZE PMI_FD MKL_NUM_THREADS OPENBLAS_NUM_THREADS
 // PYTHONUNBUFFERED ACCELERATE_USE_CPU I_MPI_PIN_INFO MPI_LOCALRANKID MPI_LOCALNRANKS CCL_*
 // GLOO/TP/NCCL_SOCKET_IFNAME, DTRING_ADDRESS, DTLAUNCH_JOB, DTLAUNCH_HOST, DTLAUNCH_GRACE,
 // DTRING_SECRET_FD; torchrun's TORCHELASTIC_*, and those of the dialects of --compat. If `set`
 // contradicts the rank's identity or TORCHELASTIC_*, throws Error(kUsage).
 RankEnvironment rank_environment(const RankIdentity& identity, const Variables& inherited,
                                  const Variables& set, const std::vector<Dialect>& compat = {});
+
+// The variable as the program's ranks get it from the user, before any is computed; empty: not set.
+std::string given_variable(const Request& request, const Program& program, std::string_view name);
 
 // OMP_NUM_THREADS of -genv, else [pinning] threads, else the exported OMP_NUM_THREADS; the other
 // thread variables follow it. Empty: not set, so the rank's cores decide. Invalid numbers count as
@@ -80,5 +84,8 @@ std::string_view origin_name(Origin origin);
 // The descriptor on which a rank finds the job's secret (32 bytes at offset 0 of a sealed memfd;
 // read it with pread). dtlaunch sets DTRING_SECRET_FD to this number.
 constexpr int kSecretFd = 3;
+
+// The descriptor on which a rank speaks PMI-1 with its agent; its PMI_FD.
+constexpr int kPmiFd = 4;
 
 }  // namespace dtl

@@ -198,16 +198,8 @@ class PlanMaker {
     return program.inherited ? *program.inherited : request_.environment.inherited;
   }
 
-  // The variable's value in the program's ranks before any is computed; "": not set.
   std::string said(const Program& program, std::string_view name) const {
-    std::string value;
-    const Variables set = set_for(program);
-    for (const Variables* variables : {&inherited_of(program), &set}) {
-      for (const auto& [each, text] : *variables) {
-        if (each == name) value = text;
-      }
-    }
-    return value;
+    return given_variable(request_, program, name);
   }
 
   // oneCCL needs the same number from each rank: CCL_WORKER_COUNT, else the smallest of any rank.
@@ -278,6 +270,7 @@ class PlanMaker {
       identity.first_size =
           request_.first_ranks > 0 ? static_cast<int>(request_.first_ranks) : plan_.world_size;
     }
+    identity.pmi = request_.environment.pmi != PmiChoice::kNone;
     identity.cpus = rank.cpus.to_vector();
     identity.comm_cpus = domain.comm;
     identity.comm = comm;

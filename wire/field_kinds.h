@@ -29,6 +29,9 @@ constexpr std::size_t kMaxReports = 256;  // in one RankStates; more ranks take 
 constexpr std::size_t kMaxComms = 16;     // reported of one rank
 constexpr std::size_t kMaxWires = 32;     // the same: the busiest ones
 constexpr std::uint32_t kMaxProbeBytes = 1 << 20;
+// Of PMI-1's key space; ranks are told these limits.
+constexpr std::size_t kMaxPmiKeyBytes = 64, kMaxPmiValueBytes = 4096;
+constexpr std::size_t kMaxPmiEntries = 65536;  // in one message; more take several
 
 template <class M, class T>
 concept Is = std::same_as<std::remove_const_t<M>, T>;
@@ -36,7 +39,8 @@ concept Is = std::same_as<std::remove_const_t<M>, T>;
 // The minimum size of an element of each list; the Reader checks a count against it.
 constexpr std::size_t kLeastText = 4, kLeastCore = 28, kLeastNumaNode = 12, kLeastNic = 27,
                       kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 38, kLeastFact = 8,
-                      kLeastVariable = 8, kLeastReport = 17, kLeastComm = 52, kLeastWire = 20;
+                      kLeastVariable = 8, kLeastReport = 17, kLeastComm = 52, kLeastWire = 20,
+                      kLeastPmiRank = 8, kLeastPmiEntry = 8;
 
 template <class Io, class M>
 void texts(Io& io, const char* field, M& values, std::size_t most, std::size_t most_bytes) {

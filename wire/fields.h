@@ -301,6 +301,40 @@ void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
   io.number("read", m.read, UINT64_MAX);
 }
+DTL_MESSAGE(41, ServePmi);
+template <class Io, Is<ServePmi> M>
+void fields(Io& io, M& m) {
+  io.number("world", m.world, kMaxRanks);
+  io.number("nodes", m.nodes, kMaxRanks);
+  io.text("space", m.space, kMaxNameBytes);
+  io.text("mapping", m.mapping, kMaxPmiValueBytes);
+  io.list("ranks", m.ranks, kMaxRanks, kLeastPmiRank, [](Io& to, auto& rank) { fields(to, rank); });
+}
+DTL_MESSAGE(42, PmiFence);
+template <class Io, Is<PmiFence> M>
+void fields(Io& io, M& m) {
+  pmi_entries(io, m.entries);
+  io.flag("more", m.more);
+}
+DTL_MESSAGE(43, PmiFenced);
+template <class Io, Is<PmiFenced> M>
+void fields(Io& io, M& m) {
+  pmi_entries(io, m.entries);
+  io.flag("more", m.more);
+}
+DTL_MESSAGE(44, MpiNews);
+template <class Io, Is<MpiNews> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  auto event = static_cast<std::uint8_t>(m.event);
+  io.number("event", event, 4);
+  if constexpr (!std::is_const_v<M>) {
+    if (event == 0) io.refuse("event", "is 0, the values are 1 to 4");
+    m.event = static_cast<MpiEvent>(event);
+  }
+  io.number("code", m.code, UINT32_MAX);
+  io.text("text", m.text, kMaxTextBytes);
+}
 
 #undef DTL_MESSAGE
 

@@ -17,6 +17,8 @@
 //   A: NativeStack after that
 //   A: RankStates periodically after WatchRanks
 //   A: Leaving after WatchNotices, once the node will be taken away
+//   L: ServePmi before Start         A: PmiFence at each barrier of PMI; L: PmiFenced
+//   A: MpiNews about a rank, before the Exited it explains
 //   L: Finish                        A: Finished (nothing is left); the agent exits 0
 //   both: Heartbeat each second; any frame counts as life
 // With --reconnect: L: Reconnect after Hello; both: Received; on a new stream L: Resume -> A:
@@ -35,7 +37,7 @@
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 10;
+constexpr std::uint32_t kProtocol = 11;
 constexpr int kInputDescriptor = 3;           // of dtagent --input: the launcher's standard input
 constexpr std::size_t kFirstStdin = 4 << 10;  // of the first Stdin frame of a rank
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
@@ -93,6 +95,24 @@ struct RankSpec {
 struct Start {         // sent several times if it exceeds a frame: split_start() in frame.h
   std::string secret;  // 32 bytes, handed to ranks on descriptor kSecretFd, never logged
   std::vector<RankSpec> ranks;
+};
+struct PmiRank {
+  std::uint32_t rank = 0;
+  std::uint32_t program = 0;  // MPI_APPNUM
+};
+struct ServePmi {           // these ranks of the node find a PMI-1 server on descriptor kPmiFd
+  std::uint32_t world = 1;  // ranks of the job
+  std::uint32_t nodes = 1;  // that take part in a fence; 1: the agent fences alone
+  std::string space;        // name of the job's key space
+  std::string mapping;      // PMI_process_mapping; empty: too long for PMI
+  std::vector<PmiRank> ranks;
+};
+struct PmiEntry {
+  std::string key, value;
+};
+struct PmiFenced {  // every node has sent its PmiFence: the entries of all of them
+  std::vector<PmiEntry> entries;
+  bool more = false;  // another one follows; the last one ends the barrier
 };
 struct Stdin {
   std::uint32_t rank = 0;
@@ -272,6 +292,22 @@ struct Leaving {              // the node will be taken away
   std::string told_by;        // the source: "aws: terminate"
   std::uint32_t left_ms = 0;  // time until then
 };
+struct PmiFence {  // every rank of the node waits in the barrier; what they have put
+  std::vector<PmiEntry> entries;
+  bool more = false;  // another one follows, for the same barrier
+};
+enum class MpiEvent : std::uint8_t {
+  kAborted = 1,  // it called MPI_Abort(code)
+  kLeft = 2,     // it exited with status 0 between MPI_Init and MPI_Finalize
+  kBroken = 3,   // it sent what no PMI client sends; text: what
+  kAlone = 4,    // it runs an MPI that is not served here, so it is rank 0 of 1; text: its library
+};
+struct MpiNews {
+  std::uint32_t rank = 0;
+  MpiEvent event = MpiEvent::kAborted;
+  std::uint32_t code = 0;
+  std::string text;
+};
 struct Trouble {  // the agent failed and ends its ranks: guard lost, no descriptors left, ...
   std::string text;
 };
@@ -289,16 +325,19 @@ using Message =
                  SpawnFailed, Stdin, Output, Exited, Stop, Kill, Finish, Finished, Trouble,
                  Heartbeat, StdinTaken, Examine, Examined, OutputRules, Credit, Skipped, Signal,
                  Notice, Evidence, Environment, Stack, WatchRanks, RankStates, NativeStack,
-                 Reconnect, Resume, Resumed, Received, WatchNotices, Leaving, StdinClosed>;
+                 Reconnect, Resume, Resumed, Received, WatchNotices, Leaving, StdinClosed, ServePmi,
+                 PmiFence, PmiFenced, MpiNews>;
 
 // Who sends which. Each side visits all messages, so a forgotten message does not compile.
 template <class M>
 concept LaunchersMessage =
     OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill, Finish, Examine,
-          OutputRules, Credit, Signal, Environment, WatchRanks, Reconnect, Resume, WatchNotices>;
+          OutputRules, Credit, Signal, Environment, WatchRanks, Reconnect, Resume, WatchNotices,
+          ServePmi, PmiFenced>;
 template <class M>
 concept AgentsMessage = OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited,
                               Finished, Trouble, StdinTaken, Examined, Skipped, Notice, Evidence,
-                              Stack, RankStates, NativeStack, Resumed, Leaving, StdinClosed>;
+                              Stack, RankStates, NativeStack, Resumed, Leaving, StdinClosed,
+                              PmiFence, MpiNews>;
 
 }  // namespace dtl

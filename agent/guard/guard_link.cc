@@ -129,14 +129,16 @@ bool GuardLink::send_front() {
   message.msg_iovlen = 1;
   if (front.files) {
     message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    message.msg_controllen = sizeof control;  // until the number of descriptors is known
     cmsghdr* attached = CMSG_FIRSTHDR(&message);
     attached->cmsg_level = SOL_SOCKET;
     attached->cmsg_type = SCM_RIGHTS;
-    attached->cmsg_len = CMSG_LEN(sizeof(int) * kSpawnFds);
+    const std::size_t count = kSpawnFds - ((*front.files)[kPmiSourceFd].valid() ? 0 : 1);
+    attached->cmsg_len = CMSG_LEN(sizeof(int) * count);
+    message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
     int fds[kSpawnFds];
-    for (std::size_t i = 0; i < kSpawnFds; ++i) fds[i] = (*front.files)[i].get();
-    std::memcpy(CMSG_DATA(attached), fds, sizeof fds);
+    for (std::size_t i = 0; i < count; ++i) fds[i] = (*front.files)[i].get();
+    std::memcpy(CMSG_DATA(attached), fds, sizeof(int) * count);
   }
   const ssize_t n = ::sendmsg(link_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ETOOMANYREFS)) return false;

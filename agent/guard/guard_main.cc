@@ -139,18 +139,20 @@ bool take_request(Guard& guard) {
   }
   guard.heard_ms = boot_time_ms();
   int fds[kSpawnFds];
+  for (int& fd : fds) fd = -1;  // fails when the specification is mapped
   const cmsghdr* attached = CMSG_FIRSTHDR(&message);
-  const bool has_fds = attached != nullptr && attached->cmsg_len == CMSG_LEN(sizeof fds) &&
+  // Without a PMI server it is one fewer.
+  const bool has_fds = attached != nullptr &&
+                       attached->cmsg_len >= CMSG_LEN(sizeof fds - sizeof(int)) &&
                        attached->cmsg_type == SCM_RIGHTS && (message.msg_flags & MSG_CTRUNC) == 0;
   // MSG_CTRUNC means that some descriptors were lost; the rest are useless.
   if (has_fds) {
-    std::memcpy(fds, CMSG_DATA(attached), sizeof fds);
+    std::memcpy(fds, CMSG_DATA(attached), attached->cmsg_len - CMSG_LEN(0));
   } else {
     close_attached(message);
   }
   switch (request.order) {
     case GuardOrder::kSpawn:
-      for (int& fd : fds) fd = has_fds ? fd : -1;  // -1 fails when the specification is mapped
       act(guard, GuardEvent::kSpawnRequest, request, fds);
       break;
     case GuardOrder::kSignal:

@@ -1,7 +1,7 @@
 #pragma once
 // The messages between dtagent and its guard, over one SOCK_SEQPACKET socket pair: fixed records in
-// host byte order (both were built together and run on one machine). A kSpawn request carries five
-// descriptors by SCM_RIGHTS, in the order of SpawnDescriptor.
+// host byte order (both were built together and run on one machine). A kSpawn request carries
+// descriptors by SCM_RIGHTS, in the order of SpawnDescriptor; the last one may be missing.
 
 #include <cstdint>
 
@@ -19,8 +19,17 @@ struct GuardRequest {
   std::uint32_t signal = 0;  // kSignal: to every rank's group, then SIGCONT; kPass: without that
 };
 
-// The packed SpawnSpec and the job's secret, both sealed memory files, and the rank's streams.
-enum SpawnDescriptor { kSpecFd, kSecretSourceFd, kStdinFd, kStdoutFd, kStderrFd, kSpawnFds };
+// The packed SpawnSpec and the job's secret, both sealed memory files, the rank's streams, and its
+// connection to the PMI server, for ranks that have one.
+enum SpawnDescriptor {
+  kSpecFd,
+  kSecretSourceFd,
+  kStdinFd,
+  kStdoutFd,
+  kStderrFd,
+  kPmiSourceFd,
+  kSpawnFds
+};
 
 // Where a spawn failed; spawn_spec.h has the names.
 enum class SpawnStage : std::uint32_t {

@@ -51,7 +51,9 @@ bool is_leader(pid_t pid) {
 }
 
 void close_descriptors(const int* fds) {
-  for (int i = 0; i < kSpawnFds; ++i) ::close(fds[i]);
+  for (int i = 0; i < kSpawnFds; ++i) {
+    if (fds[i] >= 0) ::close(fds[i]);
+  }
 }
 
 Slot* add_slot(std::uint32_t rank) {

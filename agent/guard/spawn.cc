@@ -26,7 +26,7 @@ namespace dtl {
 namespace {
 
 // In the child, until exec closes it (close-on-exec), which ends the pipe.
-constexpr int kErrorPipeFd = kSecretFd + 1;
+constexpr int kErrorPipeFd = kPmiFd + 1;
 
 struct Spec {
   char* base = nullptr;
@@ -91,14 +91,16 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Keeps the standard descriptors, the secret and the error pipe; closes the rest. Failures here
-// cannot be reported, as the pipe is not in place yet: the rank exits with 127.
+// Keeps the standard descriptors, the secret, PMI's and the error pipe; closes the rest. Failures
+// here cannot be reported, as the pipe is not in place yet: the rank exits with 127.
 void arrange_files(const int* fds, int error_pipe) {
   const int targets[] = {kStdinFd, kStdoutFd, kStderrFd, kSecretSourceFd};
   for (int number = 0; number < 4; ++number) {
     if (::dup2(fds[targets[number]], number) < 0) ::_exit(127);
   }
+  if (fds[kPmiSourceFd] >= 0 && ::dup2(fds[kPmiSourceFd], kPmiFd) < 0) ::_exit(127);
   if (error_pipe != kErrorPipeFd && ::dup3(error_pipe, kErrorPipeFd, O_CLOEXEC) < 0) ::_exit(127);
+  if (fds[kPmiSourceFd] < 0) ::close(kPmiFd);
   close_from(kErrorPipeFd + 1);
 }
 

@@ -36,13 +36,14 @@ std::string name_output(const SpawnFiles& files) {
 }  // namespace
 
 RankStarter::RankStarter(const std::string& own_folder, const std::string& job_id, GuardLink& guard,
-                         RankStreams& streams, RankWitness& witness,
+                         RankStreams& streams, RankWitness& witness, PmiLinks& pmi,
                          std::function<void(const GuardReport&)> failed)
     : own_folder_(own_folder),
       job_id_(job_id),
       guard_(guard),
       streams_(streams),
       witness_(witness),
+      pmi_(pmi),
       failed_(std::move(failed)) {}
 
 void RankStarter::check(const Start& start) const {
@@ -90,6 +91,7 @@ SpawnFiles RankStarter::make_files(const SpawnRank& spawn) {
   const auto files_to_write = witness_.take_on(job_id_, spec.rank, environment);
   environment.insert(environment.end(), files_to_write.begin(), files_to_write.end());
   streams_.open(spec, job_id_, files);
+  files[kPmiSourceFd] = pmi_.open(spec.rank);
   const std::string output = is_told_columns(environment) ? name_output(files) : "";
   if (!output.empty()) environment.push_back(output);
   std::vector<std::string>& programs = programs_[spec.rank];

@@ -48,7 +48,8 @@ AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::str
               [this](const Event& event) { feed(event); }}),
       streams_(context_, tasks_, connection_, std::move(launcher.input),
                [this](std::uint32_t rank) { feed(OutputEnded{rank}); }),
-      starter_(own_folder_, record_.job_id, guard_.link(), streams_, witness_,
+      pmi_(context_, tasks_, connection_),
+      starter_(own_folder_, record_.job_id, guard_.link(), streams_, witness_, pmi_,
                [this](const GuardReport& failed) { feed(failed); }),
       running_(context_, tasks_, connection_, supervisor_),
       stacks_(context_, connection_, running_, streams_, witness_),
@@ -199,6 +200,8 @@ void AgentSession::dispatch(Message message) {
       [&](const StopListening&) { node_->stop_listening(); },
       [&](const Reach& wanted) { node_->reach(wanted); },
       [&](const Examine& question) { node_->examine(question); },
+      [&](ServePmi& job) { pmi_.serve(std::move(job)); },
+      [&](PmiFenced& part) { pmi_.fenced(std::move(part)); },
       [&](const OutputRules& rules) { streams_.set_rules(rules); },
       [&](const Credit& credit) { streams_.give_credit(credit); },
       [&](const Reconnect& agreed) {
@@ -232,8 +235,9 @@ bool AgentSession::start_guard() {
 }
 
 void AgentSession::hear_guard(const GuardReport& report) {
-  // Before the event, whose effect may be Exited: StdinClosed and Evidence must precede it.
+  // Before the event, whose effect may be Exited: these messages must precede it.
   if (report.news == GuardNews::kExited && streams_.ended(report.rank)) {
+    pmi_.ended(report);
     running_.ended(report.rank);
     if (auto testimony = witness_.ended(report)) connection_.send(std::move(*testimony));
   }
@@ -242,6 +246,7 @@ void AgentSession::hear_guard(const GuardReport& report) {
   if (report.news == GuardNews::kStarted && streams_.started(report.rank)) {
     running_.started(report.rank, static_cast<pid_t>(report.pid));
     witness_.started(report.rank, static_cast<pid_t>(report.pid));
+    pmi_.started(report.rank, static_cast<pid_t>(report.pid));
     starter_.started(report.rank);
   }
 }

@@ -11,6 +11,7 @@
 
 #include "agent/job/guard_watch.h"
 #include "agent/job/node_questions.h"
+#include "agent/job/pmi_links.h"
 #include "agent/job/rank_stacks.h"
 #include "agent/job/rank_starter.h"
 #include "agent/job/rank_streams.h"
@@ -77,6 +78,7 @@ class AgentSession {
   GuardWatch guard_;
   RankStreams streams_;
   RankWitness witness_;
+  PmiLinks pmi_;
   RankStarter starter_;
   RunningRanks running_;
   RankStacks stacks_;

@@ -7,6 +7,7 @@
 
 #include "launcher/job/losses.h"
 #include "launcher/job/machine.h"
+#include "launcher/job/mpi.h"
 #include "launcher/job/preflight.h"
 #include "launcher/job/rank_events.h"
 #include "launcher/job/searches.h"
@@ -43,6 +44,8 @@ void hear(Turn& turn, const FromAgent& event) {
       [&](const NativeStack& message) {
         if (RankState* rank = rank_of(turn, event.node, message.rank)) rank->native = message;
       },
+      [&](const PmiFence& message) { hear_fence(turn, event.node, message); },
+      [&](const MpiNews& message) { hear_mpi_news(turn, event.node, message); },
       [&](const RankStates& message) { hear_states(turn, event.node, message); },
       [&](const Finished& message) { hear_finished(turn, event.node, message); },
       [&](const Leaving& message) {
@@ -80,6 +83,7 @@ void tick(Turn& turn) {
   if (turn.job.suspect && !turn.ending() && turn.now >= turn.job.blame_until)
     abandon(turn, *turn.job.suspect);
   look_at_ranks(turn);
+  look_at_mpi(turn);
   if (turn.job.early_end && turn.now >= *turn.job.early_end) tell_who_ended_early(turn);
   if (turn.job.patience && turn.now >= *turn.job.patience) tell_whom_we_wait_for(turn);
   if (turn.job.deadline && turn.now >= *turn.job.deadline) deadline_passed(turn);
@@ -152,6 +156,7 @@ JobTime next_wakeup(const Job& job) {
   if (job.early_end) next = std::min(next, *job.early_end);
   if (job.deadline) next = std::min(next, *job.deadline);
   if (job.suspect && job.state < JobState::kStopping) next = std::min(next, job.blame_until);
+  if (job.mpi.left && job.state < JobState::kStopping) next = std::min(next, job.mpi.left_by);
   if (job.next_link) next = std::min(next, *job.next_link);
   // A job that is ending has deadlines of its own.
   if (job.options.ending.timeout && job.state < JobState::kStopping) {

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <variant>
@@ -210,6 +211,19 @@ struct JobOptions {
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
 };
 
+// A barrier of PMI that some nodes are in: what their ranks have put, cut into messages.
+struct PmiBarrier {
+  std::set<int> arrived;  // nodes
+  std::vector<PmiFenced> parts;
+  std::size_t last_bytes = 0;  // of the last part
+};
+
+struct Mpi {
+  PmiBarrier barrier;
+  std::optional<Outcome> left;  // the first rank that exited without MPI_Finalize
+  JobTime left_by{0};           // then the job ends, unless all ranks have ended
+};
+
 // How many nodes, or ranks, from the first one on are known to have got that far. They stay so, and
 // a question about all of them looks only at the rest (all_done() in turn.h).
 struct Progress {
@@ -249,6 +263,7 @@ struct Job {
   // whether it runs, and may have waited for it.
   std::optional<JobTime> long_absence;
   JobTime absence_ended{0};
+  Mpi mpi;
   RankWatch watch;
   SlowHosts slow_hosts;
   SlowLinks slow_links;

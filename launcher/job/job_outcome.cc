@@ -91,6 +91,17 @@ std::string headline(const Outcome& outcome, const CardFacts& facts) {
       }
       return fmt::format("{} has to go ({}), and the ranks were stopped after {:.1f} s", facts.host,
                          outcome.text, facts.seconds);
+    case Cause::kMpiAbort:
+      return fmt::format("{} called MPI_Abort({})", who(outcome, facts), outcome.code);
+    case Cause::kMpiLeft:
+      return fmt::format("{} exited with status 0 without MPI_Finalize, and others still ran",
+                         who(outcome, facts));
+    case Cause::kMpiBroken:
+      return fmt::format("{} broke the rules of PMI: {}", who(outcome, facts),
+                         printable(outcome.text));
+    case Cause::kMpiAlone:
+      return fmt::format("{} runs {} alone, as rank 0 of 1: dtlaunch does not serve it",
+                         who(outcome, facts), printable(outcome.text));
     case Cause::kUpEnded:
       return "the process of 'dtlaunch up' that kept the connections has ended; the hosts end the "
              "job";
@@ -225,6 +236,14 @@ const char* cause_name(Cause cause) {
       return "hosts-changed";
     case Cause::kNotice:
       return "notice";
+    case Cause::kMpiAbort:
+      return "mpi-abort";
+    case Cause::kMpiLeft:
+      return "mpi-left";
+    case Cause::kMpiBroken:
+      return "mpi-broken";
+    case Cause::kMpiAlone:
+      return "mpi-alone";
     case Cause::kUpEnded:
       return "up-ended";
   }

@@ -39,9 +39,10 @@ constexpr Row kTable[] = {
 
 // Causes that may lead to a rank's failure. Once one is known, a suspect is not needed.
 bool explains_failures(Cause cause) {
-  constexpr Cause kCauses[] = {Cause::kSpawn,      Cause::kRankExit,    Cause::kRankSignal,
-                               Cause::kNodeLost,   Cause::kAgentFailed, Cause::kUpEnded,
-                               Cause::kStoppedSelf};
+  constexpr Cause kCauses[] = {Cause::kSpawn,       Cause::kRankExit,    Cause::kRankSignal,
+                               Cause::kNodeLost,    Cause::kAgentFailed, Cause::kUpEnded,
+                               Cause::kStoppedSelf, Cause::kMpiAbort,    Cause::kMpiLeft,
+                               Cause::kMpiBroken,   Cause::kMpiAlone};
   return std::find(std::begin(kCauses), std::end(kCauses), cause) != std::end(kCauses);
 }
 

@@ -166,7 +166,12 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
     case Cause::kStoppedSelf:
     case Cause::kHostsChanged:
     case Cause::kNotice:
+    case Cause::kMpiAbort:
+    case Cause::kMpiLeft:
+    case Cause::kMpiBroken:
       break;
+    case Cause::kMpiAlone:
+      return "the program built with MPICH or Intel MPI; or --pmi none, if it is to run alone";
     case Cause::kTimeout:
     case Cause::kHang:
       return hang_step(judge_hang(facts.asked, facts.hang));

@@ -60,6 +60,7 @@ std::string job_waits_text() {
          wait("margin", kAnswerMargin, "added to other times for an answer on its way") +
          wait("partial-line", kPartialLineDelay, "before an unfinished line is shown") +
          wait("fold", kFoldDelay, "to wait for the same line of other ranks; --fold") +
+         wait("mpi-left", kMpiPatience, "that ranks run on after one ended without MPI_Finalize") +
          wait("redraw", kRedraw, "between two updates of progress bars") +
          wait("pipe-patience", kPipePatience,
               "that a rank waits for a slow reader of a pipe; --output auto") +

@@ -68,6 +68,8 @@ bool may_be_tried_again(Cause cause) {
     case Cause::kAgentFailed:
     case Cause::kUpEnded:
     case Cause::kHang:
+    case Cause::kMpiAbort:
+    case Cause::kMpiLeft:
       return true;
     case Cause::kCompleted:
     case Cause::kDryRun:
@@ -77,6 +79,8 @@ bool may_be_tried_again(Cause cause) {
     case Cause::kInterrupted:
     case Cause::kOutputClosed:
     case Cause::kStoppedSelf:
+    case Cause::kMpiBroken:
+    case Cause::kMpiAlone:
     case Cause::kHostsChanged:  // not a failure, and not judged here
     case Cause::kNotice:        // the same
       return false;

@@ -10,24 +10,12 @@
 
 #include "base/machine/python_version.h"
 #include "base/text.h"
+#include "plan/environment.h"
 #include "plan/request/name_list.h"
 #include "wire/field_kinds.h"
 
 namespace dtl {
 namespace {
-
-// The variable as ranks of `program` get it; the last assignment counts.
-std::string variable_of(const Request& request, const Program& program, std::string_view name) {
-  std::string found;
-  const Variables& inherited =
-      program.inherited ? *program.inherited : request.environment.inherited;
-  for (const Variables* each : {&inherited, &request.environment.set, &program.set}) {
-    for (const auto& [known, value] : *each) {
-      if (known == name) found = value;
-    }
-  }
-  return found;
-}
 
 // Whether the wire can carry this text.
 bool can_be_asked(const std::string& text) {
@@ -50,7 +38,7 @@ std::string as_path(const std::string& program, const std::string& folder) {
 PythonCheck::PythonCheck(const Request& request) {
   for (const Program& program : request.programs) {
     for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-      const std::string folder = variable_of(request, program, name);
+      const std::string folder = given_variable(request, program, name);
       const bool known = std::any_of(environments_.begin(), environments_.end(),
                                      [&](const auto& each) { return each.folder == folder; });
       if (known || !folder.starts_with('/') || !can_be_asked(folder)) continue;
@@ -58,7 +46,7 @@ PythonCheck::PythonCheck(const Request& request) {
     }
     if (program.command.empty()) continue;
     Python python;
-    python.path = variable_of(request, program, "PATH");
+    python.path = given_variable(request, program, "PATH");
     const std::string file = as_path(program.command[0], program.working_directory);
     python.name = python_of(file, python.path);
     if (!can_be_asked(python.name) || !can_be_asked(python.path)) continue;

@@ -15,9 +15,11 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "launcher/session/start_messages.h"
+#include "plan/mpi.h"
 #include "plan/pinning/pinning.h"
 #include "plan/preload.h"
 #include "plan/same_machine.h"
+#include "wire/field_kinds.h"
 
 namespace dtl {
 namespace {
@@ -48,11 +50,36 @@ LibraryPlaces to_places(const Examined& answer, const Examine& question) {
   return places;
 }
 
+// A later fact of the same name replaces an earlier one. A search path that the wire cannot carry
+// is asked about as if it were empty.
+std::vector<Fact> mpi_parameters(std::vector<MpiQuestion> questions) {
+  std::vector<Fact> parameters;
+  for (MpiQuestion& each : questions) {
+    for (std::string* text : {&each.search_path, &each.library_path, &each.folder, &each.program}) {
+      if (text->size() > kMaxTextBytes) text->clear();
+    }
+    parameters.push_back({"PATH", each.search_path});
+    parameters.push_back({"LD_LIBRARY_PATH", each.library_path});
+    parameters.push_back({"cwd", each.folder});
+    parameters.push_back({"mpi", each.program});
+  }
+  return parameters;
+}
+
 std::vector<NodeFacts> facts_of(const SessionNodes& nodes) {
   std::vector<NodeFacts> facts;
   // Every agent is up, so every node has facts.
   for (const SessionNode& each : nodes) facts.push_back(*each.facts);
   return facts;
+}
+
+std::vector<PmiRank> pmi_ranks(const NodePlan& node) {
+  std::vector<PmiRank> ranks;
+  for (const RankPlan& rank : node.ranks) {
+    ranks.push_back(
+        {static_cast<std::uint32_t>(rank.rank), static_cast<std::uint32_t>(rank.program)});
+  }
+  return ranks;
 }
 
 // Options that name ranks by number.
@@ -104,8 +131,9 @@ job::Placed SessionPlanning::place() {
   }
   // Sent together with the connection test, so it needs no extra round trip.
   if (request_.restart_count == 0) python_check_.emplace(request_);
-  placed.question = to_message(libraries_to_find(request_),
-                               python_check_ ? python_check_->parameters() : std::vector<Fact>{});
+  std::vector<Fact> more = python_check_ ? python_check_->parameters() : std::vector<Fact>{};
+  for (Fact& fact : mpi_parameters(mpi_questions(request_))) more.push_back(std::move(fact));
+  placed.question = to_message(libraries_to_find(request_), more);
   return placed;
 }
 
@@ -196,6 +224,21 @@ void SessionPlanning::compare_pythons() {
   if (const auto line = python_check_->notice()) console_.say(*line);
 }
 
+void SessionPlanning::check_mpi() {
+  std::vector<MpiAnswers> answers;
+  for (const int index : job_.used) {
+    const auto& answer = job_.nodes[static_cast<std::size_t>(index)].examined;
+    if (!answer) continue;
+    answers.push_back({nodes_[static_cast<std::size_t>(index)].host.name, {}});
+    for (const Fact& fact : answer->facts) {
+      if (fact.name == "mpi") answers.back().programs.push_back(printable(fact.value));
+    }
+  }
+  const std::string line = judge_mpi(mpi_questions(request_), answers);
+  // Once for all epochs.
+  if (!line.empty() && request_.restart_count == 0) console_.say(line);
+}
+
 // Uses the widest label, so all ranks have the same environment.
 void SessionPlanning::tell_columns() {
   const std::string name = "DTLAUNCH_COLUMNS=";
@@ -224,6 +267,7 @@ job::Event SessionPlanning::make_plan() {
   // The number of ranks may depend on slots that only the hosts know.
   check_rank_numbers(options_, plan_->world_size);
   add_found_preloads();
+  check_mpi();
   tell_columns();
   if (options_.dry_run) {
     console_.print(to_table(*plan_, terminal_columns(options_.output)));
@@ -244,6 +288,17 @@ void SessionPlanning::show_plan() const {
   for (const std::string& note : plan_->notes) console_.say(note);
 }
 
+// For every node, without the ranks.
+ServePmi SessionPlanning::pmi_of_job() const {
+  ServePmi serve;
+  serve.world = static_cast<std::uint32_t>(ranks());
+  serve.nodes = static_cast<std::uint32_t>(plan_->nodes.size());
+  // Each epoch has a key space of its own.
+  serve.space = fmt::format("{}.{}", options_.job_id, request_.restart_count);
+  serve.mapping = process_mapping(places_);
+  return serve;
+}
+
 void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
   programs_.resize(ranks());
   for (const NodePlan& planned : plan_->nodes) {
@@ -253,10 +308,16 @@ void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
   }
   // By it libdtring's ranks know each other; each epoch has another.
   const std::string secret = random_bytes(kSecretBytes, "draw the job's secret");
+  const bool serves_pmi = request_.environment.pmi != PmiChoice::kNone;
+  ServePmi pmi = pmi_of_job();
   for (const NodePlan& planned : plan_->nodes) {
     Connection& agent = *nodes_[static_cast<std::size_t>(planned.host)].connection;
     // Before Start: output may arrive at once.
     agent.send(console_.rules(ranks()));
+    if (serves_pmi) {
+      pmi.ranks = pmi_ranks(planned);
+      agent.send(pmi);
+    }
     for (Message& message : start_messages(planned, secret, wants_stdin)) {
       agent.send(std::move(message));
     }

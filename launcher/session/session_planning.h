@@ -52,7 +52,9 @@ class SessionPlanning {
   Network proved_network();
   void add_found_preloads();
   void compare_pythons();
+  void check_mpi();
   void tell_columns();
+  ServePmi pmi_of_job() const;
   void show_plan() const;
 
   const Request& request_;

@@ -26,6 +26,10 @@ struct PortRange {
 // Another launcher, whose variables ranks get.
 enum class Dialect { kOpenMpi, kTorchrun, kHorovod, kDeepSpeed };
 
+// The process manager interface (PMI) that ranks are offered, by which an MPI library finds its
+// rank and the other ranks. kAuto: PMI-1, unless the program needs another one.
+enum class PmiChoice { kAuto, kPmi1, kNone };
+
 // A library loaded into every rank before all others.
 enum class Preload { kTcmalloc, kJemalloc, kIomp };
 
@@ -63,6 +67,7 @@ struct EnvironmentOptions {
   std::vector<Dialect> compat;         // --compat: ranks also get these launchers' variables
   std::vector<Preload> preload;        // --preload, in order
   std::optional<std::uint32_t> umask;  // --umask; absent: dtlaunch's own
+  PmiChoice pmi = PmiChoice::kAuto;    // --pmi
 };
 
 // Which network the ranks and libdtring use, and how.

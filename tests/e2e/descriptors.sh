@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each rank on a host needs three descriptors; ranks keep the user's limit; a job that needs too many
+# Each rank on a host needs four descriptors; ranks keep the user's limit; a job that needs too many
 # is refused before it starts.
 . "$(dirname "$0")/lib.sh"
 [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 1024 ] || skip "the hard limit of descriptors is below 1024"
@@ -12,7 +12,7 @@ limited() {
 
 # As many ranks as the hard limit allows, all with input and kept output.
 ranks=100 limit=60
-hard=$((40 + 3 * ranks))
+hard=$((40 + 4 * ranks))
 seq 5 >"$work/five"
 # shellcheck disable=SC2016
 run bash -c 'exec <"$1"; ulimit -Sn 64 && ulimit -Hn "$2" && shift 2 && exec "$@"' limited "$work/five" $hard \
@@ -27,7 +27,7 @@ expect_status 0
 # One rank more.
 limited 64 $hard -np $((ranks + 1)) --oversubscribe --report "$work/report.json" true
 expect_status 71
-expect_err "localhost: cannot start 101 ranks: its agent needs 343 descriptors, and may have 340\. Try: ulimit -Hn"
+expect_err "localhost: cannot start 101 ranks: its agent needs 444 descriptors, and may have 440\. Try: ulimit -Hn"
 grep -q '"pid"' "$work/report.json" && fail "ranks were started all the same"
 
 # More hosts than dtlaunch can reach at once: refused before it connects to any.

@@ -19,6 +19,7 @@ for rank in 0 1 2 3; do
   check $rank PMI_RANK $rank
   check $rank WORLD_SIZE 4
   check $rank PMI_SIZE 4
+  check $rank PMI_FD 4
   check $rank LOCAL_RANK $((rank % 2))
   check $rank MPI_LOCALRANKID $((rank % 2))
   check $rank LOCAL_WORLD_SIZE 2
@@ -38,7 +39,7 @@ for rank in 0 1 2 3; do
       [ -n "$interface" ] && [ "$interface" != lo ] ||
       fail "rank $rank: $name='$interface' is no interface to the other host"
   done
-  foreign=$(grep -E '^(DISPLAY|SSH_|XDG_|PMI_FD|PMI_PORT)' "$work/env.$rank" || true)
+  foreign=$(grep -E '^(DISPLAY|SSH_|XDG_|PMI_PORT)' "$work/env.$rank" || true)
   expect_equal "what rank $rank inherits of the login host" "$foreign" ''
 done
 

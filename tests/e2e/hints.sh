@@ -74,7 +74,7 @@ nobody_room() { on node1 sh -c "$1; exec '$bin/dtlaunch' -np 40 --oversubscribe 
   >"$work/out" 2>"$work/err" </dev/null; status=$?; }
 nobody_room 'ulimit -n 64'
 [ "$status" != 0 ] || fail "40 ranks started with 64 descriptors"
-expect_err 'its agent needs 160 descriptors, and may have 64\. '
+expect_err 'its agent needs 200 descriptors, and may have 64\. '
 paste_hint
 case $hint in *'ulimit -Hn'*) ;; *) fail "the hint for too few descriptors is '$hint'" ;; esac
 

@@ -1,7 +1,7 @@
 """Files that examples speak of, small and made anew. usage: make_things.py FOLDER MAKE_SENTENCES
 
 train.tsv, validation.tsv, dev.tsv and test.tsv, the first two as .csv, too; MRPC as GLUE has it; SQuAD's train-v1.1.json and
-dev-v1.1.json; train.py, worker.py and parameter_server, which check what ranks are promised.
+dev-v1.1.json; train.py, worker.py and parameter_server, which check what ranks are promised; hello, which speaks PMI as MPI programs do.
 """
 import csv
 import io
@@ -117,3 +117,5 @@ for number, (name, count) in enumerate((("train", 60), ("dev", 30))):
 write("train.py", TRAIN)
 write("worker.py", WORKER)
 write("parameter_server", PARAMETER_SERVER, 0o755)
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "pmi_rank.py"), encoding="utf-8") as client:
+    write("hello", client.read(), 0o755)  # stands for an MPI program: speaks PMI-1

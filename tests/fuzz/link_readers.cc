@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "agent/cloud/cloud_talk.h"
+#include "agent/pmi/pmi_server.h"
 #include "base/crc32c.h"
 #include "base/fd.h"
 #include "base/text.h"
@@ -316,12 +317,53 @@ std::vector<Reader> cloud_readers() {
            never}};
 }
 
+// What a rank writes to its PMI server, in two pieces. Rank 1, on the same node, waits for it.
+void read_pmi(const std::string& bytes) {
+  PmiServer server({2, 2, "space", "(vector,(0,1,2))", {{0, 0}, {1, 0}}},
+                   [](pid_t) { return true; });
+  server.received(1, 1, "cmd=init pmi_version=1\ncmd=barrier_in\n");
+  bool ended = false;
+  const std::size_t half = bytes.size() / 2;
+  for (const std::string& piece : {bytes.substr(0, half), bytes.substr(half)}) {
+    for (pmi::Effect& effect : server.received(0, 2, piece)) {
+      require(!ended, "an answer after the end");
+      if (const auto* reply = std::get_if<pmi::Reply>(&effect)) {
+        require(reply->text.starts_with("cmd=") && reply->text.find('\n') == reply->text.size() - 1,
+                "an answer that is not one line");
+      }
+      if (const auto* told = std::get_if<pmi::News>(&effect)) {
+        ended = true;
+        require(printable(told->news.text) == told->news.text, "hidden characters");
+        (void)frame_bytes(told->news, 0);
+      }
+      if (const auto* fence = std::get_if<pmi::Fence>(&effect)) {
+        for (const PmiFence& part : fence->parts) (void)frame_bytes(part, 0);
+        server.fenced({fence->parts.front().entries, false});
+      }
+    }
+  }
+}
+
+std::vector<Reader> pmi_readers() {
+  const std::string init = "cmd=init pmi_version=1 pmi_subversion=1\n";
+  return {
+      {"pmi",
+       {init + "cmd=get_maxes\ncmd=get_my_kvsname\ncmd=get kvsname=space key=PMI_process_mapping\n",
+        init + "cmd=put kvsname=space key=-bcast-1-0 value=2F64\ncmd=barrier_in\ncmd=finalize\n",
+        init + "mcmd=spawn\nnprocs=1\ntotspawns=1\nspawnssofar=1\nendcmd\n",
+        "cmd=abort exitcode=-1 message=PMI_Init failed\n"},
+       {"cmd=", "mcmd=spawn\n", "endcmd\n", "barrier_in\n", "put key=", " value=", "get key="},
+       read_pmi,
+       [](const Error&) { return false; }}};  // it does not throw
+}
+
 }  // namespace
 
 std::vector<Reader> link_readers() {
   std::vector<Reader> readers = agent_readers();
   for (Reader& one : join_readers()) readers.push_back(std::move(one));
   for (Reader& one : ring_readers()) readers.push_back(std::move(one));
+  for (Reader& one : pmi_readers()) readers.push_back(std::move(one));
   for (Reader& one : cloud_readers()) readers.push_back(std::move(one));
   return readers;
 }

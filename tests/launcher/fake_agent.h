@@ -94,6 +94,10 @@ inline Behaviour healthy(std::function<void(const RankSpec&, Connection&)> on_st
       listening.master_port = 20001;
       listening.addresses.push_back("10.0.0." + std::to_string(listen->node + 1));
       connection.send(listening);
+    } else if (const auto* asked = std::get_if<Examine>(&message)) {
+      Examined examined;
+      for (const Fact& fact : asked->parameters) examined.facts.push_back({fact.name, ""});
+      connection.send(examined);
     } else if (const auto* reach = std::get_if<Reach>(&message)) {
       Reached reached;
       for (const Endpoint& endpoint : reach->endpoints) {

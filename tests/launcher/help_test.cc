@@ -115,6 +115,7 @@ TEST(Help, NamesTheHelpOfOtherPrograms) {
 std::string good_value(std::string_view option) {
   if (option == "--compat") return "ompi";
   if (option == "--preload") return "jemalloc";
+  if (option == "--pmi") return "pmi1";
   if (option == "--port-range") return "1:2";
   if (option == "-launcher" || option == "-bootstrap") return "fork";
   if (option == "--scheduler" || option == "--notice-signal") return "none";

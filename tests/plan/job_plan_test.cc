@@ -83,15 +83,15 @@ TEST(JobPlan, TellsAccelerateToUseTheCpuWhereNoNodeHasAnythingElse) {
 TEST(JobPlan, RefusesMoreRanksThanAnAgentHasDescriptorsFor) {
   const Request request = two_hosts();
   std::vector<NodeFacts> facts = {invented_node(1, 4), invented_node(1, 4)};
-  facts[1].descriptors = 46;
+  facts[1].descriptors = 48;
   EXPECT_EQ(plan_of(request, facts, kTwoNodes).world_size, 4);
-  facts[1].descriptors = 45;
+  facts[1].descriptors = 47;
   try {
     plan_of(request, facts, kTwoNodes);
     FAIL() << "it was not refused";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "node02: cannot start 2 ranks: its agent needs 46 descriptors, and may have 45. "
+                 "node02: cannot start 2 ranks: its agent needs 48 descriptors, and may have 47. "
                  "Try: ssh node02 ulimit -Hn");
   }
 }

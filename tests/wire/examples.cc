@@ -65,10 +65,7 @@ RankStates example_states() {
 }  // namespace
 
 std::vector<std::pair<std::string, Message>> example_messages() {
-  Reach reach;
-  reach.endpoints = {Endpoint{"10.0.0.1", 4000, 2}, Endpoint{"fd00::1", 4000, 2}};
-  reach.settle_ms = 300;
-  reach.payload_bytes = 65536;
+  const Reach reach = {{{"10.0.0.1", 4000, 2}, {"fd00::1", 4000, 2}}, 300, 65536};
   Reached reached;
   reached.attempts = {Attempt{{"10.0.0.1", 4000, 2}, true, "10.0.0.2", "eth0", ""}};
   Examine examine;
@@ -97,6 +94,8 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       Heartbeat{86400000},
       StdinTaken{0, 3},
       StdinClosed{0, 3},
+      PmiFence{{{"P1-bc", "tcp#10.0.0.2"}}, true},
+      MpiNews{3, MpiEvent::kAborted, 7, "out of memory"},
       examine,
       examined,
       OutputRules{65536, 1000, "/logs"},
@@ -115,6 +114,8 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       Resumed{ResumeAnswer::kResumed, 2, 567},
       Received{1234},
       WatchNotices{Cloud::kAws},
+      ServePmi{4, 2, "0123abcd.0", "(vector,(0,2,2))", {{2, 0}, {3, 1}}},
+      PmiFenced{{{"P0-bc", "tcp#10.0.0.1"}, {"P1-bc", std::string("\0\xff", 2)}}, false},
       Leaving{"aws: terminate", 118000},
   };
   std::vector<std::pair<std::string, Message>> named;
