@@ -8,15 +8,10 @@
 #include <chrono>
 #include <utility>
 
-#include "ring/arithmetic/reduce.h"
-
 namespace dtl::ring {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// From this many bytes on, wake the thread at once. Shorter operations end before it is awake.
-constexpr std::uint64_t kWorthWaking = 1 << 20;
 
 Clock::time_point deadline_in(int timeout_ms) {
   return timeout_ms < 0 ? Clock::time_point::max()
@@ -43,14 +38,7 @@ void OperationCalls::start_engine(const Engine::Settings& settings, Links links,
 }
 
 int OperationCalls::submit(const Request& request, const Choice& choice, dt_work* work) {
-  const int status = queue_.submit(request, choice, work);
-  if (status == DT_OK && engine_) {
-    const bool is_long = request.count * element_bytes(request.dtype) > kWorthWaking;
-    // A thread that polls a completion descriptor makes no call that could drive, so the
-    // communication thread must.
-    engine_->note_submission(is_long || queue_.has_completion_fd());
-  }
-  return status;
+  return engine_ ? engine_->submit(request, choice, work) : queue_.submit(request, choice, work);
 }
 
 int OperationCalls::wait(dt_work work, int timeout_ms) {

@@ -45,6 +45,8 @@ class ActiveOperations {
   // active, and its slot is unchanged.
   ActiveOperation& start(OperationSlot& slot);
   OperationSlot* take_finished();  // in any order; no longer active afterwards
+  // Of an operation that has ended without being active.
+  void note_ended(const Operation& operation) { ended_.add(operation); }
 
   const std::vector<ActiveOperation*>& all() const { return active_; }
   bool is_empty() const { return active_.empty(); }

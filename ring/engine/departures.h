@@ -19,6 +19,7 @@ namespace dtl::ring {
 
 class Departures {
  public:
+  bool are_none() const { return all_.empty(); }
   bool has(int rank) const;
   bool add(int rank, std::uint64_t completed);  // false: already known
   // Whether the lines have not been told of it yet: afterwards they count as told.

@@ -8,15 +8,20 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <utility>
 
+#include "ring/arithmetic/reduce.h"
 #include "ring/common/comm_error.h"
 #include "ring/engine/lookout.h"
 
 namespace dtl::ring {
 namespace {
+
+// From this many bytes on, wake the thread at once. Shorter operations end before it is awake.
+constexpr std::uint64_t kWorthWaking = 1 << 20;
 
 // Blocks all signals in the thread, so that the program's handlers run on the program's own
 // threads. The thread inherits the mask, so it never runs without it.
@@ -112,13 +117,46 @@ void Engine::leave_wheel(WheelEvent how) {
   if (orders_.has_news()) wheel_.recall();
 }
 
+// The caller will wait for what is active, or submit more.
+void Engine::leave_wheel_soon_back() {
+  const bool is_idle = progress_.load() == EngineProgress::Load::kNone;
+  leave_wheel(is_idle ? WheelEvent::kLeaveIdle : WheelEvent::kLeaveActive);
+}
+
+int Engine::submit(const Request& request, const Choice& choice, dt_work* work) {
+  const bool is_long = request.count * element_bytes(request.dtype) > kWorthWaking;
+  // A thread that polls a completion descriptor makes no call that could drive, so the
+  // communication thread must.
+  const bool is_urgent = is_long || queue_.has_completion_fd();
+  if (choice.way == Way::kBoard && !is_urgent && take_wheel()) {
+    return submit_with_wheel(request, choice, work);
+  }
+  const int status = queue_.submit(request, choice, work);
+  if (status == DT_OK) note_submission(is_urgent);
+  return status;
+}
+
+int Engine::submit_with_wheel(const Request& request, const Choice& choice, dt_work* work) {
+  const auto leave = [](Engine* engine) { engine->leave_wheel_soon_back(); };
+  const std::unique_ptr<Engine, decltype(leave)> leaver(this, leave);  // submit() may throw
+  OperationSlot* own = nullptr;
+  const bool is_at_rest = progress_.is_at_rest();
+  const int status = queue_.submit(request, choice, work, is_at_rest ? &own : nullptr);
+  if (own != nullptr) {
+    progress_.run_on_board(*own);
+  } else if (status == DT_OK) {
+    orders_.note_submission();
+    progress_.start_operations();
+  }
+  return status;
+}
+
 void Engine::note_submission(bool is_urgent) {
   // Before taking the wheel: if another thread has it, that one now sees the news.
   orders_.note_submission();
   if (!is_urgent && take_wheel()) {
     progress_.start_operations();
-    const bool is_idle = progress_.load() == EngineProgress::Load::kNone;
-    return leave_wheel(is_idle ? WheelEvent::kLeaveIdle : WheelEvent::kLeaveActive);
+    return leave_wheel_soon_back();
   }
   orders_.wake_sleeper();
   if (is_urgent) recall();

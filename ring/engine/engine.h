@@ -30,9 +30,10 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Call it after submitting to the queue. Starts the operation here, or, if it is urgent, wakes
-  // the thread for it: the caller then returns at once, and computes while the thread moves bytes.
-  void note_submission(bool is_urgent);
+  // Submits to the queue, and starts the operation here. If it is long, wakes the thread for it:
+  // the caller then returns at once, and computes while the thread moves bytes. A short one between
+  // ranks of this host goes past the queue if nothing else is in progress. As the queue's.
+  int submit(const Request& request, const Choice& choice, dt_work* work);
   // Runs the engine until is_over() or the deadline. Returns earlier if another thread runs it, or
   // the communicator is destroyed, so the caller must then wait in the queue. With an expired
   // deadline it still moves data that has arrived once, so programs that only call dt_test make
@@ -65,8 +66,11 @@ class Engine {
  private:
   void run();
   void guard_descriptors();
+  int submit_with_wheel(const Request& request, const Choice& choice, dt_work* work);
+  void note_submission(bool is_urgent);
   bool take_wheel();
   void leave_wheel(WheelEvent how);
+  void leave_wheel_soon_back();
   WheelEvent how_to_leave() const;
   void sleep_until(Clock::time_point deadline);
   void sleep_without_wheel();

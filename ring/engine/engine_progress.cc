@@ -121,22 +121,45 @@ void EngineProgress::start_submitted() {
     while (executor_.active().has_room(lane) && !failures_.has_failed()) {
       OperationSlot* slot = queue_.take_submitted(lane);
       if (slot == nullptr) break;
-      try {
-        ActiveOperation& active = executor_.active().start(*slot);
-        patience_.begin(active.timer);
-        if (late_ != nullptr) want_links(active.schedule, lane);
-      } catch (const CommError& error) {
-        return failures_.fail(error.dt_status(), rank_, error.what());
-      }
-      lookout_.note_beginning();
-      // After it is active. If a rank left or was lost while nothing needed it, the first operation
-      // that needs it fails.
-      failures_.look_at_beginner();
+      begin(*slot, 0);
     }
     // A full lane may leave operations in the queue, and no news arrive when it has room.
     is_empty = is_empty && executor_.active().has_room(lane);
   }
   has_backlog_ = !is_empty;
+}
+
+// entry: as which the board shows it already; 0: it does not.
+void EngineProgress::begin(OperationSlot& slot, std::uint64_t entry) {
+  try {
+    ActiveOperation& active = executor_.active().start(slot);
+    active.schedule.board.number = entry;
+    patience_.begin(active.timer);
+    if (late_ != nullptr) want_links(active.schedule, slot.operation.lane());
+  } catch (const CommError& error) {
+    return failures_.fail(error.dt_status(), rank_, error.what());
+  }
+  lookout_.note_beginning();
+  // After it is active. If a rank left or was lost while nothing needed it, the first operation
+  // that needs it fails.
+  failures_.look_at_beginner();
+}
+
+bool EngineProgress::is_at_rest() const {
+  return !stops_ && !has_backlog_ && !is_late_due_ && !orders_.has_news() && !lines_.has_unsent() &&
+         failures_.are_none() && executor_.is_at_rest();
+}
+
+void EngineProgress::run_on_board(OperationSlot& slot) {
+  try {
+    const std::uint64_t entry = executor_.run_on_board(slot.operation);
+    if (entry != 0) return begin(slot, entry);
+    report(slot);
+  } catch (const std::exception& error) {  // as in turn()
+    return failures_.fail(DT_E_NOMEM, rank_, error.what());
+  }
+  queue_.numbers().note().move(bytes_sent_.load(std::memory_order_relaxed) +
+                               bytes_received_.load(std::memory_order_relaxed));
 }
 
 void EngineProgress::want_links(const Schedule& schedule, Lane lane) {
@@ -202,15 +225,19 @@ bool EngineProgress::finish_operations() {
   bool has_any = false;
   ActiveOperations& active = executor_.active();
   for (OperationSlot* done = active.take_finished(); done; done = active.take_finished()) {
-    // Before callers are told: they may read the counters next.
-    const auto [sent, received] = executor_.traffic();
-    bytes_sent_.store(sent, std::memory_order_relaxed);
-    bytes_received_.store(received, std::memory_order_relaxed);
     scratch_bytes_.store(executor_.scratch_bytes(), std::memory_order_relaxed);
-    queue_.complete(*done);
+    report(*done);
     has_any = true;
   }
   return has_any;
+}
+
+void EngineProgress::report(OperationSlot& slot) {
+  // Before callers are told: they may read the counters next.
+  const auto [sent, received] = executor_.traffic();
+  bytes_sent_.store(sent, std::memory_order_relaxed);
+  bytes_received_.store(received, std::memory_order_relaxed);
+  queue_.complete(slot);
 }
 
 // True if there are news, or something moved.

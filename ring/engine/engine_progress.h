@@ -46,6 +46,11 @@ class EngineProgress {
   bool turn();  // true if something moved or ended
   // A turn for a caller that has submitted something and may wait for it next.
   void start_operations();
+  // Nothing is in progress or to be handled, so a new operation may go past the queue.
+  bool is_at_rest() const;
+  // Such an operation, on the board of this node: completes it, or begins it like any other if the
+  // peers do not come soon.
+  void run_on_board(OperationSlot& slot);
   bool poll_a_little();  // polls; true if something happened before it is time to sleep
   // Waits as EngineEvents::take() does. Links only record readiness: the next turn() moves data.
   int take_events(int timeout_ms);
@@ -67,12 +72,14 @@ class EngineProgress {
   void take_orders();
   bool look_at_memory(int times);
   void start_submitted();
+  void begin(OperationSlot& slot, std::uint64_t entry);
   void want_links(const Schedule& schedule, Lane lane);
   void add_stream(LinkBuilder::Made made);
   void make_links();
   void call_parent(int after);
   void look_at_links();
   bool finish_operations();
+  void report(OperationSlot& slot);
 
   const int rank_;
   OperationQueue& queue_;

@@ -38,6 +38,12 @@ class Executor : public Sink, public Waker {
 
   // True if anything moved.
   bool step();
+  // No operation is active, and nothing is left to handle of what was found.
+  bool is_at_rest() const { return active_.is_empty() && !findings_.has_any(); }
+  // Shows this operation on the board, while none is active, and completes it if the peers show
+  // theirs soon. 0: it is complete; else begin it as one that is shown as the entry with this
+  // number.
+  std::uint64_t run_on_board(const Operation& operation);
   // The newest active operation is on the board.
   bool waits_for_boards() const {
     return !active_.is_empty() && active_.all().back()->schedule.board.is_used;

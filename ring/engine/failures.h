@@ -36,6 +36,12 @@ class Failures {
   // reported as complete any more, even before has_failed() becomes true with the reason.
   bool has_read_void() const { return has_read_void_; }
 
+  // Nothing is known that a new operation might fail of.
+  bool are_none() const {
+    return !has_failed_ && !has_read_void_ && broken_.empty() && suspicions_.are_none() &&
+           departures_.are_none();
+  }
+
   // News from other ranks. read() returns whether the line with this descriptor stays open.
   bool read(int fd);
   // origin_fd: the line it came from, which does not get it again. Ignores frames about ranks that

@@ -38,6 +38,9 @@ void ShmBoard::show(std::uint64_t number, const OperationHeader& operation, cons
     std::memcpy(bytes <= sizeof own.values ? own.values : long_values(own_, number), values, bytes);
   }
   own.number.store(number, std::memory_order_release);
+}
+
+void ShmBoard::wake_peers(std::uint64_t number) {
   // A peer that sleeps has looked before, so this is news to it; see ShmNode::begin_sleep().
   std::atomic_thread_fence(std::memory_order_seq_cst);
   // So that this core may write the next entry at once, when nobody waits for it yet.
@@ -63,6 +66,26 @@ const std::byte* ShmBoard::values(std::size_t local, std::uint64_t number,
 bool ShmBoard::has_next(std::size_t local) {
   if (!has(local, next_[local])) return false;
   looked_[local] = next_[local];
+  return true;
+}
+
+// Headers last: what peers have not shown yet is of an earlier operation.
+bool ShmBoard::pass_all(std::uint64_t number, const OperationHeader& operation, int looks) {
+  for (std::size_t local = 0; local < next_.size(); ++local) {
+    if (local == own_) continue;
+    if (next_[local] != number) return false;
+    while (!has(local, number)) {
+      if (--looks < 0) return false;
+    }
+  }
+  for (std::size_t local = 0; local < next_.size(); ++local) {
+    if (local == own_) continue;
+    const BoardEntry& theirs = entry(local, number);
+    if (std::memcmp(theirs.operation, &operation, sizeof theirs.operation) != 0) return false;
+  }
+  for (std::size_t local = 0; local < next_.size(); ++local) {
+    if (local != own_) ++next_[local];
+  }
   return true;
 }
 

@@ -26,9 +26,12 @@ class ShmBoard {
   // After ShmNode::open(), which it must not outlive.
   explicit ShmBoard(const ShmNode& share);
 
-  // At most kBoardBytes. Wakes the peers that sleep.
+  // At most kBoardBytes. wake_peers() must follow.
   void show(std::uint64_t number, const OperationHeader& operation, const std::byte* values,
             std::size_t bytes);
+  // Those that sleep, so that they look at this entry. It waits until this core has written the
+  // entry, so rather look at theirs before.
+  void wake_peers(std::uint64_t number);
   // Of an entry that is there. A copy, since a faulty peer may change it meanwhile.
   OperationHeader operation(std::size_t local, std::uint64_t number) const;
   // bytes: of the entry, as the operation says. Also this rank's own entry.
@@ -38,6 +41,9 @@ class ShmBoard {
   std::uint64_t next(std::size_t local) const { return next_[local]; }
   bool has_next(std::size_t local);
   void pass(std::size_t local) { ++next_[local]; }
+  // Whether all peers show this entry, of the same operation; then it is passed. Looks this often
+  // for one that is not there. False: nothing has changed.
+  bool pass_all(std::uint64_t number, const OperationHeader& operation, int looks);
   // A peer shows an entry that has_next() has not seen, so the driving thread must not sleep. An
   // entry that was seen but not passed waits for a caller of this rank.
   bool has_news() const;

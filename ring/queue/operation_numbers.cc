@@ -21,8 +21,12 @@ std::uint64_t OperationNumbers::next(const Request& request) {
 // Short operations overtake long ones, so the count only advances when the gap closes.
 void OperationNumbers::complete(const Operation& operation) {
   if (operation.lane() == Lane::kPair) return;
-  completed_early_.push_back(operation.sequence());
   std::uint64_t completed = completed_.load(std::memory_order_relaxed);
+  if (completed_early_.empty() && operation.sequence() == completed + 1) {
+    completed_.store(completed + 1, std::memory_order_relaxed);
+    return note_.complete(completed + 1);
+  }
+  completed_early_.push_back(operation.sequence());
   const auto is_next = [&](std::uint64_t sequence) { return sequence == completed + 1; };
   for (auto at = completed_early_.end();
        (at = std::find_if(completed_early_.begin(), completed_early_.end(), is_next)) !=

@@ -1,6 +1,8 @@
 // Notifies waiters after releasing the mutex, so that a woken thread does not block on it.
 #include "ring/queue/operation_queue.h"
 
+#include <algorithm>
+
 namespace dtl::ring {
 namespace {
 
@@ -13,7 +15,8 @@ bool is_unfinished(const OperationSlot& slot) {
 
 OperationQueue::OperationQueue(int world) : world_(world), numbers_(world) {}
 
-int OperationQueue::submit(const Request& request, const Choice& choice, dt_work* work) {
+int OperationQueue::submit(const Request& request, const Choice& choice, dt_work* work,
+                           OperationSlot** own) {
   const std::lock_guard lock(mutex_);
   if (error_.is_set()) return error_.status();
   // Before taking a number: it may throw, and the other ranks would wait for the lost number.
@@ -27,6 +30,11 @@ int OperationQueue::submit(const Request& request, const Choice& choice, dt_work
     slot.state = OperationSlot::State::kDone;
     finished_.add(slot.work);
     finished_.show(false);
+    return DT_OK;
+  }
+  const auto is_empty = [](const auto& queue) { return queue.empty(); };
+  if (own != nullptr && std::all_of(submitted_.begin(), submitted_.end(), is_empty)) {
+    *own = &slot;
     return DT_OK;
   }
   const auto lane = static_cast<std::size_t>(slot.operation.lane());
@@ -93,13 +101,9 @@ int OperationQueue::wait_any(dt_work* works, std::int32_t* statuses, std::uint32
 int OperationQueue::completion_fd() {
   const std::lock_guard lock(mutex_);
   const int fd = finished_.open();
+  has_completion_fd_.store(finished_.is_open());
   finished_.show(error_.is_set());
   return fd;
-}
-
-bool OperationQueue::has_completion_fd() {
-  const std::lock_guard lock(mutex_);
-  return finished_.is_open();
 }
 
 OperationSlot* OperationQueue::take_submitted(Lane lane) {

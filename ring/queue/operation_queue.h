@@ -26,8 +26,12 @@ class OperationQueue {
 
   // Returns a dt_status; enqueues only with DT_OK. Throws CommError if too many operations were
   // never waited for. The caller must make sure that a thread takes it: see
-  // Engine::note_submission.
-  int submit(const Request& request, const Choice& choice, dt_work* work);
+  // Engine::submit.
+  //
+  // own: of a caller with the wheel that would execute the operation itself. If nothing else is
+  // queued, *own becomes the slot, which is not queued: complete() is up to the caller.
+  int submit(const Request& request, const Choice& choice, dt_work* work,
+             OperationSlot** own = nullptr);
   // Whether an operation has ended, is unknown or can never succeed: asked often, without the
   // mutex.
   struct Awaited {
@@ -46,7 +50,7 @@ class OperationQueue {
   int wait_any(dt_work* works, std::int32_t* statuses, std::uint32_t max, std::uint32_t* count,
                int timeout_ms);
   int completion_fd();  // negative: a dt_status
-  bool has_completion_fd();
+  bool has_completion_fd() const { return has_completion_fd_.load(); }
 
   // --- the driving thread ---
   OperationSlot* take_submitted(Lane lane);  // null: none
@@ -73,6 +77,7 @@ class OperationQueue {
   // How many each has: the driving thread looks at them often, and mostly all are empty.
   std::array<std::atomic<std::size_t>, kLanes> submitted_count_{};
   FinishedWork finished_{slots_};
+  std::atomic<bool> has_completion_fd_{false};  // each submission asks, without the mutex
 };
 
 }  // namespace dtl::ring

@@ -52,6 +52,7 @@ TEST(Board, ShowsEveryEntryWithItsHeaderUntilItIsPassed) {
       const auto sent = pattern(bytes, number);
       EXPECT_FALSE(two.left.board().has_next(1)) << number;
       two.right.board().show(two.left.board().next(1), numbered(number), sent.data(), bytes);
+      two.right.board().wake_peers(number);
       ASSERT_TRUE(two.left.board().has_next(1)) << number;
       EXPECT_EQ(next_of_right(two, bytes), sent);
       EXPECT_TRUE(same_operation(two.left.board().operation(1, two.left.board().next(1)),
@@ -65,6 +66,7 @@ TEST(Board, WakesASleeperOnceForEachEntry) {
   Two two;
   ASSERT_TRUE(two.left.begin_sleep());
   two.right.board().show(1, numbered(1), nullptr, 0);
+  two.right.board().wake_peers(1);
   pollfd wake{two.left.wake_fd(), POLLIN, 0};
   EXPECT_EQ(::poll(&wake, 1, 0), 1);
   two.left.clear_wake();
@@ -75,6 +77,19 @@ TEST(Board, WakesASleeperOnceForEachEntry) {
   ASSERT_TRUE(two.left.board().has_next(1));
   EXPECT_TRUE(two.left.begin_sleep());
   EXPECT_EQ(::poll(&wake, 1, 0), 0);
+}
+
+TEST(Board, PassesAnEntryThatAllPeersShowOfTheSameOperation) {
+  Two two;
+  ShmBoard& board = two.left.board();
+  EXPECT_FALSE(board.pass_all(1, numbered(1), 3)) << "not shown";
+  two.right.board().show(1, numbered(2), nullptr, 0);
+  EXPECT_FALSE(board.pass_all(1, numbered(1), 3)) << "another operation";
+  EXPECT_FALSE(board.pass_all(2, numbered(2), 3)) << "not the next entry";
+  EXPECT_EQ(board.next(1), 1u);
+  EXPECT_TRUE(board.has_next(1));
+  EXPECT_TRUE(board.pass_all(1, numbered(2), 0));
+  EXPECT_EQ(board.next(1), 2u);
 }
 
 }  // namespace
