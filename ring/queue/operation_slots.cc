@@ -30,13 +30,15 @@ OperationSlot& OperationSlots::take_free() {
   return slot;
 }
 
+// The mutex orders all but what spinning callers read: release suffices, and costs no full fence.
 void OperationSlots::name(OperationSlot& slot) {
-  slot.work = next_number_++ << kSlotBits | static_cast<std::uint64_t>(slot.index);
-  slot.state = OperationSlot::State::kPending;
+  slot.work.store(next_number_++ << kSlotBits | static_cast<std::uint64_t>(slot.index),
+                  std::memory_order_relaxed);
+  slot.state.store(OperationSlot::State::kPending, std::memory_order_release);
 }
 
 void OperationSlots::release(OperationSlot& slot) {
-  slot.state = OperationSlot::State::kFree;
+  slot.state.store(OperationSlot::State::kFree, std::memory_order_release);
   free_.push_back(slot.index);
 }
 
