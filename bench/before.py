@@ -9,6 +9,7 @@ Parts, all of them by default:
   latency   allreduce, two hosts, 4 B to 4 KiB
   large     two hosts, 1 MiB to 64 MiB
   one-host  two ranks on one host, 64 KiB to 64 MiB
+  short-one-host  two ranks on one host, 4 B to 32 KiB
   train     steps of DistilBERT, 8 texts of MRPC's lengths, on one core
 
 BUILD is the other build's folder, and has the same programs but for allreduce_bench and core_pump: this
@@ -53,6 +54,11 @@ def large(options):
 
 def one_host(options):
     sums("one-host: 2 ranks on one host", Hosts(1, 2), [64 * KI, MI, 16 * MI, 64 * MI], options)
+
+
+def short_one_host(options):
+    sums("short-one-host: 2 ranks on one host", Hosts(1, 2),
+         [4, 64, 256, KI, 2 * KI, 4 * KI, 32 * KI], options)
 
 
 def in_turns(options, times, run):
@@ -101,7 +107,8 @@ def train(options):
         show("a step", "ms", in_turns(options, 1 if options.short else 3 * options.rounds, steps))
 
 
-PARTS = {"launch": launch, "latency": latency, "large": large, "one-host": one_host, "train": train}
+PARTS = {"launch": launch, "latency": latency, "large": large, "one-host": one_host,
+         "short-one-host": short_one_host, "train": train}
 
 
 def main():
