@@ -127,7 +127,7 @@ Exit serve(const std::string& folder, std::optional<NodeFacts> facts, std::strin
     // files.
     AgentSession session(folder, Fd(STDIN_FILENO), Fd(STDOUT_FILENO), std::move(received),
                          std::move(launcher));
-    status = session.run(facts ? std::move(*facts) : detect_node());
+    status = session.run(std::move(facts));
   }
   await_guard();
   return status;

@@ -10,6 +10,7 @@
 #include <ctime>
 #include <utility>
 
+#include "agent/node/detect.h"
 #include "agent/node/nics.h"
 #include "agent/processes/kill_tree.h"
 #include "base/error.h"
@@ -62,7 +63,8 @@ AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::str
   supervisor_.heard = now();
 }
 
-Exit AgentSession::run(NodeFacts facts) {
+Exit AgentSession::run(std::optional<NodeFacts> known) {
+  NodeFacts facts = known ? std::move(*known) : detect_beside_guard();
   // A task fails only through a bug; the guard cleans up when the agent exits.
   tasks_.on_failure([this](std::exception_ptr failure) {
     try {
@@ -215,9 +217,19 @@ void AgentSession::dispatch(Message message) {
   std::visit(handle, message);
 }
 
-// The start blocks until the kernel has loaded the guard. So it happens while the launcher plans,
-// and at the latest when the guard has work. False: it cannot be started, and the launcher was
-// told.
+// Both take a millisecond or more, on two cores.
+NodeFacts AgentSession::detect_beside_guard() {
+  try {
+    guard_.start(own_folder_, launcher_ != 0);
+  } catch (const Error&) {
+    // start_guard() tries again, and tells the launcher; that must not happen before Hello.
+  }
+  return detect_node();
+}
+
+// The start blocks until the kernel has loaded the guard. So it happens while facts are detected;
+// if they were known, while the launcher plans, and at the latest when the guard has work. False:
+// it cannot be started, and the launcher was told.
 bool AgentSession::start_guard() {
   if (guard_.link().is_open()) return true;
   // The agent is leaving, so a guard would have no work.

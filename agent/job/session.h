@@ -43,8 +43,8 @@ class AgentSession {
                LocalLauncher launcher);
 
   // Runs until the agent should exit; returns its status. By then every process of the ranks is
-  // gone or was reported as unkillable.
-  Exit run(NodeFacts facts);
+  // gone or was reported as unkillable. Missing facts are detected first, while the guard starts.
+  Exit run(std::optional<NodeFacts> facts);
 
  private:
   // Tasks of the context. The first four run for the whole session.
@@ -58,6 +58,7 @@ class AgentSession {
   void welcome(const Message& message, NodeFacts facts);
   void dispatch(Message message);
   void start(Start start);
+  NodeFacts detect_beside_guard();
   bool start_guard();
   void hear_guard(const GuardReport& report);
   void feed(const Event& event);
