@@ -43,8 +43,10 @@ MeetingWatch::MeetingWatch(const std::vector<std::string_view>& environment) {
 
 void MeetingWatch::started(pid_t rank) {
   rank_ = rank;
-  if (is_over()) return;
-  // Connections that were over before the rank started are not its own.
+}
+
+void MeetingWatch::note_old_connections() {
+  if (is_over() || rank_ == 0) return;
   for (const TcpEnd& end : tcp_ends().value_or(std::vector<TcpEnd>())) {
     if (end.is_over) over_before_.emplace(end.local_port, end.peer_port);
   }

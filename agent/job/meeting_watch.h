@@ -27,6 +27,9 @@ class MeetingWatch {
   explicit MeetingWatch(const std::vector<std::string_view>& environment);
 
   void started(pid_t rank);
+  // Connections that are over by now are not the rank's. Call it soon after the start, but not
+  // while ranks start: the kernel visits its whole table of connections, which takes up to 1 ms.
+  void note_old_connections();
   void look();  // once a second
   // Call it when the rank has exited with status 0. Returns a line for the user if the rank loaded
   // PyTorch and nothing suggests that it met another rank. These do: a connection at MASTER_PORT, a

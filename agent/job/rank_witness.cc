@@ -17,6 +17,10 @@ void RankWitness::started(std::uint32_t rank, pid_t process) {
   if (rank == 0) meeting_->started(process);
 }
 
+void RankWitness::note_old_connections() {
+  if (meeting_) meeting_->note_old_connections();
+}
+
 void RankWitness::look() {
   if (meeting_) meeting_->look();
 }

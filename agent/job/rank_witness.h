@@ -24,7 +24,8 @@ class RankWitness {
   std::vector<std::string> take_on(const std::string& job_id, std::uint32_t rank,
                                    const std::vector<std::string_view>& environment);
   void started(std::uint32_t rank, pid_t process);
-  void look();  // once a second
+  void note_old_connections();  // soon after the start of rank 0 (MeetingWatch)
+  void look();                  // once a second
   // The message for the launcher, if any, about the end of a rank given to take_on(). Send it
   // before Exited (wire/PROTOCOL.md).
   std::optional<Message> ended(const GuardReport& report);

@@ -25,6 +25,9 @@
 namespace dtl {
 namespace {
 
+// PyTorch's import alone takes several times as long.
+constexpr std::chrono::milliseconds kBeforePyTorch{100};
+
 BootTime now() {
   return BootTime(boot_time_ms());
 }
@@ -148,6 +151,13 @@ awaitable<void> AgentSession::ask_ranks(AskRanks order) {
   feed(RanksAnswered{});
 }
 
+// Later than the start, which it would delay, but before a rank can have loaded PyTorch.
+awaitable<void> AgentSession::note_old_connections() {
+  asio::steady_timer timer(context_, kBeforePyTorch);
+  co_await timer.async_wait(asio::use_awaitable);
+  witness_.note_old_connections();
+}
+
 // Gives the last messages a moment to be sent.
 awaitable<void> AgentSession::leave() {
   connection_.finish();
@@ -259,6 +269,7 @@ void AgentSession::hear_guard(const GuardReport& report) {
     running_.started(report.rank, static_cast<pid_t>(report.pid));
     witness_.started(report.rank, static_cast<pid_t>(report.pid));
     pmi_.started(report.rank, static_cast<pid_t>(report.pid));
+    if (report.rank == 0) tasks_.spawn(note_old_connections());
     starter_.started(report.rank);
   }
 }

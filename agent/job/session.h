@@ -53,6 +53,7 @@ class AgentSession {
   awaitable<void> watch_clock();
   awaitable<void> watch_signals();
   awaitable<void> ask_ranks(AskRanks order);
+  awaitable<void> note_old_connections();
   awaitable<void> leave();
 
   void welcome(const Message& message, NodeFacts facts);
