@@ -13,6 +13,7 @@
 #include "launcher/agents/agent_command.h"
 #include "launcher/agents/agent_link.h"
 #include "launcher/agents/carried_agent.h"
+#include "launcher/agents/early_agent.h"
 #include "launcher/agents/kept_connection_client.h"
 #include "launcher/agents/push.h"
 #include "launcher/ssh/login_connect.h"
@@ -162,8 +163,16 @@ bool is_local(const Host& host) {
   return host.here || is_loopback_name(host.name);
 }
 
+void start_agent_early(const StartOptions& options) {
+  if (options.service && may_have_service_agent()) return;
+  options.early->start(local_agent_command(options), options.input);
+}
+
 awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& context,
                                                           StartOptions options) {
+  if (auto child = options.early ? options.early->take() : std::nullopt) {
+    co_return make_local_stream(context, std::move(*child), options.input >= 0);
+  }
   if (options.service) {
     if (auto stream = co_await start_service_agent(context)) co_return stream;
   }

@@ -19,6 +19,7 @@
 namespace dtl {
 
 class AgentStep;
+class EarlyAgent;
 
 struct StartOptions {
   std::string agent_path;  // absolute path of dtagent beside dtlaunch
@@ -39,6 +40,8 @@ struct StartOptions {
   // Whether to ask the user's service for an agent. False in a scheduler's job, because the
   // scheduler does not track processes that the service starts.
   bool service = true;
+  // Set: start_agent_early() may put an agent there, for the first start_local_agent().
+  std::shared_ptr<EarlyAgent> early = nullptr;
 };
 
 // True for a host that means this machine without ssh: localhost, 127.0.0.0/8, ::1, or by `here`.
@@ -48,6 +51,10 @@ bool is_local(const Host& host);
 // this process, over a socket pair.
 awaitable<std::unique_ptr<AgentStream>> start_local_agent(asio::io_context& context,
                                                           StartOptions options);
+
+// Starts that child now, for a job that will need it. Does nothing if the service may have an
+// agent. options.early must be set.
+void start_agent_early(const StartOptions& options);
 
 // An agent in options.step, which must be set: one that `dtlaunch up` keeps in the same job of the
 // scheduler, otherwise a new one.

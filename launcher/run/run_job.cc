@@ -24,6 +24,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "launcher/agents/agent_start.h"
+#include "launcher/agents/early_agent.h"
 #include "launcher/gather/gathered_nodes.h"
 #include "launcher/gather/node_role.h"
 #include "launcher/jobs/clean_after_job.h"
@@ -232,6 +233,14 @@ void check_trainer(const JobInputs& inputs, const Request& request, const Surrou
   check_trainer_lines(request, check);
 }
 
+// Whether the session will start an agent as a child of this process.
+bool begins_here(const JobSettings& settings, const StartOptions& start) {
+  const std::vector<Host>& hosts = settings.request.hosts;
+  if (start.step || !settings.discover.empty()) return false;
+  return hosts.empty() || settings.starting.how().is_fork() ||
+         std::any_of(hosts.begin(), hosts.end(), is_local);
+}
+
 int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   const CommandLine& line = inputs.line;
   const Surroundings around = asking_surroundings();
@@ -254,6 +263,7 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
       can_be_handed_over(STDIN_FILENO, input_comes_once)) {
     start.input = STDIN_FILENO;
   }
+  start.early = std::make_shared<EarlyAgent>();
   SessionOptions options = session_options(line, settings, around, start);
   if (!line.dry_run && nodes == nullptr) tell_of_missing_records();
   if (nodes != nullptr) nodes->serve(options, start);
@@ -262,6 +272,8 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
     log_notice("--detach: left out: --dry-run starts nothing");
   }
   if (line.detach && !line.dry_run) return run_detached(settings, options, start);
+  // Last, when nothing keeps the job from starting any more.
+  if (nodes == nullptr && begins_here(settings, start)) start_agent_early(start);
   return run_watched(settings, options, start, {}, std::nullopt, nodes);
 }
 

@@ -4,8 +4,10 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/machine/runtime_folder.h"
@@ -67,6 +69,14 @@ awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stre
   const bool same =
       found && found->greeting.protocol == kProtocol && found->greeting.version == DTL_VERSION;
   co_return same ? received : std::string();
+}
+
+bool may_have_service_agent() {
+  const auto has_socket = [](const std::string& folder) {
+    return ::access((folder + "/" + kServiceSocket).c_str(), F_OK) == 0;
+  };
+  const std::vector<std::string> folders = runtime_folders();
+  return std::any_of(folders.begin(), folders.end(), has_socket) && has_all_cpus();
 }
 
 awaitable<std::unique_ptr<AgentStream>> start_service_agent(asio::io_context& context) {

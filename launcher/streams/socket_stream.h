@@ -45,4 +45,7 @@ awaitable<std::string> read_greeting(asio::io_context& context, ByteStream& stre
 // is no usable service.
 awaitable<std::unique_ptr<AgentStream>> start_service_agent(asio::io_context& context);
 
+// False if start_service_agent() would find none.
+bool may_have_service_agent();
+
 }  // namespace dtl

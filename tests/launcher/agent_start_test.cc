@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "base/error.h"
@@ -15,6 +17,7 @@
 #include "base/files/new_file.h"
 #include "base/text.h"
 #include "launcher/agents/carried_agent.h"
+#include "launcher/agents/early_agent.h"
 #include "launcher/ssh/known_hosts.h"
 #include "launcher/ssh/tcp_connect.h"
 #include "wire/greeting.h"
@@ -87,6 +90,41 @@ TEST_F(LocalAgent, MissingIsAnErrorWithItsPath) {
     EXPECT_EQ(std::string(error.what()),
               "cannot start " + options_.agent_path + ": No such file or directory");
   }
+}
+
+TEST_F(LocalAgent, StartedEarlyIsTakenOnce) {
+  make_agent("echo $$ >>" + folder_ + "/pids; exec cat");
+  options_.early = std::make_shared<EarlyAgent>();
+  start_agent_early(options_);
+  std::string answers;
+  run([](LocalAgent& test, std::string& said) -> awaitable<void> {
+    for (const char* text : {"first", "second"}) {
+      auto stream = co_await start_local_agent(test.context_, test.options_);
+      co_await stream->write(text);
+      said += co_await stream->read() + ' ';
+    }
+  }(*this, answers));
+  EXPECT_EQ(answers, "first second ");
+  const std::string pids = read_file(folder_ + "/pids", 4096);
+  EXPECT_EQ(std::count(pids.begin(), pids.end(), '\n'), 2) << pids;
+}
+
+TEST_F(LocalAgent, StartedEarlyAndNotTakenEndsFirst) {
+  make_agent("cat; touch " + folder_ + "/ended");
+  options_.early = std::make_shared<EarlyAgent>();
+  start_agent_early(options_);
+  options_.early.reset();
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/ended"));
+}
+
+TEST_F(LocalAgent, ThatCannotStartEarlyIsReportedLater) {
+  options_.agent_path = folder_ + "/nothing";
+  options_.early = std::make_shared<EarlyAgent>();
+  EXPECT_NO_THROW(start_agent_early(options_));
+  EXPECT_THROW(run([](LocalAgent& test) -> awaitable<void> {
+                 co_await start_local_agent(test.context_, test.options_);
+               }(*this)),
+               Error);
 }
 
 // A fake scheduler command that copies a program to a host: it prints its arguments and runs the
