@@ -43,14 +43,15 @@ namespace {
 
 std::string read_all(const Fd& fd, const std::string& path, std::size_t limit_bytes) {
   std::string bytes;
-  // Does not use the file's size: it is 0 in /proc, and a file may grow.
-  std::string chunk(64 * 1024, '\0');
+  // Does not use the file's size: it is 0 in /proc, and a file may grow. Most files here are short.
+  std::string chunk(4 * 1024, '\0');
   for (;;) {
     const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw cannot_read(path);
     if (n == 0) return bytes;
     bytes.append(chunk, 0, static_cast<std::size_t>(n));
+    if (static_cast<std::size_t>(n) == chunk.size()) chunk.resize(64 * 1024);
     // Checked while reading, since a pipe has no size.
     if (bytes.size() > limit_bytes) {
       throw cannot_read(path, fmt::format("larger than the limit of {} bytes", limit_bytes),

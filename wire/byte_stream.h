@@ -4,6 +4,8 @@
 // frames and everything above them do not know which. Belongs to one io_context thread. At most one
 // read and one write are pending at a time.
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +31,26 @@ class ByteStream {
   // Ends a pending read (empty string) and a pending write (Error); further calls do the same.
   // Idempotent.
   virtual void close() = 0;
+};
+
+// The size of the buffer for a stream's next read. Most reads bring a few bytes; a buffer for the
+// most that may come would cost 16 page faults each time.
+class ReadRoom {
+ public:
+  explicit ReadRoom(std::size_t most) : most_(most) {}
+
+  std::size_t next() const { return room_; }
+  // Bytes that came into next() bytes. A full buffer is a sign that more waits.
+  void filled(std::size_t size) {
+    if (size >= room_) room_ = most_;
+    if (size < kFew / 2) room_ = std::min(kFew, most_);
+  }
+
+ private:
+  static constexpr std::size_t kFew = 20 << 10;  // a frame of gathered output, which has 16 KiB
+
+  std::size_t most_;
+  std::size_t room_ = std::min(kFew, most_);
 };
 
 }  // namespace dtl

@@ -25,7 +25,7 @@ class FdStream final : public ByteStream {
   }
 
   awaitable<std::string> read() override {
-    std::string bytes(kReadBytes, '\0');
+    std::string bytes(room_.next(), '\0');
     boost::system::error_code error;
     const std::size_t size = co_await input_.async_read_some(
         asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
@@ -34,6 +34,7 @@ class FdStream final : public ByteStream {
       co_return std::string();
     }
     if (error) throw Error(Exit::kIo, "cannot read", error.message());
+    room_.filled(size);
     bytes.resize(size);
     co_return bytes;
   }
@@ -63,6 +64,7 @@ class FdStream final : public ByteStream {
 
  private:
   asio::posix::stream_descriptor input_, output_;
+  ReadRoom room_{kReadBytes};
   bool closed_ = false;
 };
 

@@ -12,6 +12,7 @@
 #include "agent/job/supervisor.h"
 #include "agent/processes/kill_tree.h"
 #include "base/limits.h"
+#include "wire/byte_stream.h"
 
 namespace dtl {
 namespace {
@@ -82,14 +83,16 @@ RankOutput::RankOutput(Connection& connection, RankCredit& credit, std::uint32_t
 awaitable<void> RankOutput::forward(asio::io_context& context, Fd pipe) {
   asio::posix::stream_descriptor reader(context, pipe.release());
   std::string bytes;
+  ReadRoom room(kMaxOutputBytes);
   for (;;) {
-    bytes.resize(kMaxOutputBytes);
+    bytes.resize(room.next());
     // Without OutputRules the queue's size is the limit.
     if (!credit_.bounded()) co_await connection_.wait_below(kOutputInFlight);
     boost::system::error_code error;
     const std::size_t size = co_await reader.async_read_some(
         asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
     if (error) break;  // the end of the pipe
+    room.filled(size);
     const std::string_view read(bytes.data(), size);
     // Before checking credit: the file also keeps output that is dropped.
     keep(read);

@@ -77,14 +77,14 @@ StandardInput::StandardInput(asio::io_context& context, int fd, Ahead ahead,
 StandardInput::~StandardInput() = default;
 
 awaitable<void> StandardInput::run() {
-  std::string buffer(kReadBytes, '\0');
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
   for (;;) {
     if (!co_await wait_readable()) co_return;
-    const ssize_t n = take(buffer.data(), std::min(kReadBytes, window()));
+    const ssize_t n = take(buffer.get(), std::min(kReadBytes, window()));
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     Stdin message;
     message.end = n <= 0;  // an input that cannot be read has ended
-    if (n > 0) message.bytes.assign(buffer.data(), static_cast<std::size_t>(n));
+    if (n > 0) message.bytes.assign(buffer.get(), static_cast<std::size_t>(n));
     on_the_way_ += message.bytes.size();
     const bool end = message.end;
     send_(std::move(message));

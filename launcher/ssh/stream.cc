@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "launcher/streams/stderr_tail.h"
+#include "wire/byte_stream.h"
 
 namespace dtl {
 namespace {
@@ -156,13 +157,14 @@ class ChannelStream final : public SshStream {
     // The stream may be destroyed while this coroutine waits; the channel may not.
     if (!unread_.empty()) co_return std::exchange(unread_, {});
     const std::shared_ptr<Channel> channel = channel_;
-    std::string bytes(kReadBytes, '\0');
+    std::string bytes(room_.next(), '\0');
     while (!channel->closed) {
       const int size = ssh_channel_read_nonblocking(channel->handle, bytes.data(),
                                                     static_cast<std::uint32_t>(bytes.size()), 0);
       channel->drain_errors();
       channel->tell_others();
       if (size > 0) {
+        room_.filled(static_cast<std::size_t>(size));
         bytes.resize(static_cast<std::size_t>(size));
         co_return bytes;
       }
@@ -227,6 +229,7 @@ class ChannelStream final : public SshStream {
 
   std::shared_ptr<Channel> channel_;
   std::string unread_;
+  ReadRoom room_{kReadBytes};
 };
 
 std::string too_late() {
