@@ -74,6 +74,7 @@ void Connection::gather(Output output) {
   const bool continues =
       gathered_ && gathered_->rank == output.rank && gathered_->stream == output.stream;
   if (continues && gathered_->bytes.size() + size <= kGatherBytes) {
+    gathered_->bytes.reserve(kGatherBytes);  // growing step by step would copy all of it again
     gathered_->bytes += output.bytes;
     queued_bytes_ += size;
     return;
