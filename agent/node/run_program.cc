@@ -43,7 +43,14 @@ bool read_until(int fd, Clock::time_point deadline, std::size_t most_bytes, std:
 ProgramOutput run_program(std::vector<std::string> arguments, std::chrono::milliseconds patience,
                           std::size_t most_bytes) {
   ProgramOutput ran;
-  Pipe pipe = make_pipe();
+  Pipe pipe;
+  try {
+    pipe = make_pipe();
+  } catch (const Error& error) {
+    // Callers are the roots of threads, where nobody else would catch it.
+    ran.problem = error.what();
+    return ran;
+  }
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);

@@ -15,7 +15,7 @@ struct ProgramOutput {
 };
 
 // arguments: first the program's path; PATH is not searched. Kills the program once it has closed
-// its output or `patience` is over. Ignores its exit status.
+// its output or `patience` is over. Ignores its exit status. Never throws.
 ProgramOutput run_program(std::vector<std::string> arguments, std::chrono::milliseconds patience,
                           std::size_t most_bytes);
 
