@@ -37,7 +37,7 @@ bool is_served(const Found& found) {
 Error not_served(const Found& found) {
   return Error(Exit::kConfig, fmt::format("{}: cannot start '{}'", found.host, found.program),
                fmt::format("it needs {}, which dtlaunch does not serve", found.name),
-               "its own mpirun, or the program built with MPICH or Intel MPI");
+               "its own mpirun, or build it with the mpicc of MPICH or Intel MPI");
 }
 
 // MPICH's own libmpich.so.12 and the libmpi.so.12 of newer and of other builds come from different
@@ -51,10 +51,10 @@ bool are_one(const Found& one, const Found& other) {
 
 // Different MPIs do not understand each other.
 Error mixed(const Found& one, const Found& other) {
-  return Error(Exit::kConfig, "cannot start one job with different MPIs",
+  return Error(Exit::kConfig, "cannot start one job with different MPIs, or builds of one",
                fmt::format("'{}' on {} needs {}, '{}' on {} needs {}", one.program, one.host,
                            one.name, other.program, other.host, other.name),
-               "the same MPI for all programs, on all hosts");
+               "the same mpicc for all programs, and the same libraries on all hosts");
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ std::string judge_mpi(const std::vector<MpiQuestion>& questions,
     }
   }
   if (!first) return {};
-  return fmt::format("'{}' uses {}, over PMI-1", first->program, first->name);
+  return fmt::format("'{}' uses {}, started over PMI-1", first->program, first->name);
 }
 
 PmiChoice parse_pmi(std::string_view text) {
@@ -92,9 +92,13 @@ PmiChoice parse_pmi(std::string_view text) {
   if (text == "pmi1") return PmiChoice::kPmi1;
   if (text == "none") return PmiChoice::kNone;
   const std::string typed = fmt::format("--pmi {}", text);
-  if (text == "pmi2" || text == "pmix") {
-    throw option_error(typed, "dtlaunch serves PMI-1 only, which MPICH and Intel MPI use",
-                       "--pmi pmi1");
+  if (text == "pmi2") {
+    throw option_error(typed, "dtlaunch serves PMI-1 only; MPICH and Intel MPI speak that, too",
+                       "--pmi auto");
+  }
+  if (text == "pmix") {
+    throw option_error(typed, "Open MPI uses PMIx, and dtlaunch serves PMI-1 only",
+                       "Open MPI's own mpirun; or --pmi auto, for MPICH and Intel MPI");
   }
   throw option_error(typed, "not an interface of MPI libraries", "--pmi auto, pmi1 or none");
 }

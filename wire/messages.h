@@ -298,7 +298,8 @@ struct PmiFence {  // every rank of the node waits in the barrier; what they hav
 };
 enum class MpiEvent : std::uint8_t {
   kAborted = 1,  // it called MPI_Abort(code)
-  kLeft = 2,     // it exited with status 0 between MPI_Init and MPI_Finalize
+  kLeft = 2,     // it exited with status 0: code 0: between MPI_Init and MPI_Finalize; code 1:
+                 // outside them, and others wait for it in a barrier
   kBroken = 3,   // it sent what no PMI client sends; text: what
   kAlone = 4,    // it runs an MPI that is not served here, so it is rank 0 of 1; text: its library
 };
@@ -330,14 +331,13 @@ using Message =
 
 // Who sends which. Each side visits all messages, so a forgotten message does not compile.
 template <class M>
-concept LaunchersMessage =
-    OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill, Finish, Examine,
-          OutputRules, Credit, Signal, Environment, WatchRanks, Reconnect, Resume, WatchNotices,
-          ServePmi, PmiFenced>;
+concept LaunchersMessage = OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill,
+                                 Finish, Examine, OutputRules, Credit, Signal, Environment,
+                                 WatchRanks, Reconnect, Resume, WatchNotices, ServePmi, PmiFenced>;
 template <class M>
-concept AgentsMessage = OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited,
-                              Finished, Trouble, StdinTaken, Examined, Skipped, Notice, Evidence,
-                              Stack, RankStates, NativeStack, Resumed, Leaving, StdinClosed,
-                              PmiFence, MpiNews>;
+concept AgentsMessage =
+    OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited, Finished, Trouble,
+          StdinTaken, Examined, Skipped, Notice, Evidence, Stack, RankStates, NativeStack, Resumed,
+          Leaving, StdinClosed, PmiFence, MpiNews>;
 
 }  // namespace dtl

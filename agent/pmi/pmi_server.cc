@@ -125,7 +125,7 @@ std::vector<pmi::Effect> PmiServer::ended(std::uint32_t rank, bool orderly) {
 
 void PmiServer::tell_who_left() {
   if (inside_ == 0 || !gone_) return;
-  effects_.push_back(pmi::News{{*gone_, MpiEvent::kLeft, 0, {}}});
+  effects_.push_back(pmi::News{{*gone_, MpiEvent::kLeft, 1, {}}});
   gone_.reset();
 }
 
@@ -151,9 +151,9 @@ void PmiServer::init(Rank& rank, pid_t process, const PmiCommand& command) {
   const bool other = process != 0 && rank.process != 0 && process != rank.process;
   if (rank.phase == PmiPhase::kInitialised && other && runs_(rank.process)) {
     return break_off(rank,
-                     fmt::format("process {} of rank {}, a child of the MPI program, also tried to "
-                                 "start MPI over its parent's connection",
-                                 process, rank.is.rank));
+                     fmt::format("process {} started MPI, too, and process {} already uses this "
+                                 "rank's connection",
+                                 process, rank.process));
   }
   const std::string* version = command.find("pmi_version");
   const bool known = version != nullptr && *version == "1";

@@ -94,14 +94,16 @@ std::string headline(const Outcome& outcome, const CardFacts& facts) {
     case Cause::kMpiAbort:
       return fmt::format("{} called MPI_Abort({})", who(outcome, facts), outcome.code);
     case Cause::kMpiLeft:
-      return fmt::format("{} exited with status 0 without MPI_Finalize, and others still ran",
-                         who(outcome, facts));
+      return fmt::format("{} exited with status 0{}", who(outcome, facts),
+                         outcome.code == 0 ? " without MPI_Finalize, and others still ran"
+                                           : ", and other ranks wait for it in MPI");
     case Cause::kMpiBroken:
       return fmt::format("{} broke the rules of PMI: {}", who(outcome, facts),
                          printable(outcome.text));
     case Cause::kMpiAlone:
-      return fmt::format("{} runs {} alone, as rank 0 of 1: dtlaunch does not serve it",
-                         who(outcome, facts), printable(outcome.text));
+      return fmt::format(
+          "{} loaded {}, which dtlaunch does not serve: each rank would be rank 0 of 1",
+          who(outcome, facts), printable(outcome.text));
     case Cause::kUpEnded:
       return "the process of 'dtlaunch up' that kept the connections has ended; the hosts end the "
              "job";

@@ -29,7 +29,7 @@ enum class Cause {
   kHostsChanged,  // hosts must join or leave: the ranks stop, to go on with others
   kNotice,        // a host must go (node), or the job's time is nearly over: announced
   kMpiAbort,      // a rank called MPI_Abort
-  kMpiLeft,       // a rank exited with status 0 between MPI_Init and MPI_Finalize
+  kMpiLeft,       // a rank exited with status 0, and others wait for it in MPI
   kMpiBroken,     // a rank broke the rules of PMI
   kMpiAlone,      // a rank runs an MPI library that is not served, so it is alone in its world
   kUpEnded,       // the process of `dtlaunch up`, through which the nodes were reached, has ended
@@ -42,7 +42,7 @@ struct Outcome {
   int node = -1;         // index of the host; -1: no node's
   int signal = 0;        // kRankSignal: the rank's; kInterrupted: ours
   int error_number = 0;  // kSpawn
-  int code = 0;          // kMpiAbort
+  int code = 0;          // kMpiAbort, kMpiLeft: MpiNews::code
   std::string stage;     // kSpawn: "exec", "chdir", ...
   std::string text;      // kNodeLost, kAgentFailed, kHang, kMpi...: details; kNotice: its source
 };

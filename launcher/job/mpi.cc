@@ -49,6 +49,7 @@ void note_left(Turn& turn, const MpiNews& news, int node) {
   if (turn.job.mpi.left) return;
   Outcome outcome = outcome_of(news, node);
   outcome.cause = Cause::kMpiLeft;
+  outcome.code = static_cast<int>(news.code);
   outcome.exit_status = static_cast<int>(Exit::kVersion);
   turn.job.mpi.left = std::move(outcome);
   turn.job.mpi.left_by = turn.now + kMpiPatience;
@@ -69,7 +70,7 @@ void look_for_absent(Turn& turn) {
   for (std::size_t i = 0; i < turn.job.ranks.size(); ++i) {
     const RankState& rank = turn.job.ranks[i];
     if (rank.phase != RankPhase::kExited || mpi.barrier.arrived.contains(rank.node)) continue;
-    return note_left(turn, {static_cast<std::uint32_t>(i), MpiEvent::kLeft, 0, {}}, rank.node);
+    return note_left(turn, {static_cast<std::uint32_t>(i), MpiEvent::kLeft, 1, {}}, rank.node);
   }
 }
 

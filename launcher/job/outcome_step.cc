@@ -167,11 +167,15 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
     case Cause::kHostsChanged:
     case Cause::kNotice:
     case Cause::kMpiAbort:
-    case Cause::kMpiLeft:
-    case Cause::kMpiBroken:
       break;
+    case Cause::kMpiLeft:
+      return outcome.code == 0 ? "MPI_Finalize before exit; or MPI_Abort, to end all ranks"
+                               : "a job of its own for a program without MPI";
+    case Cause::kMpiBroken:
+      return "env -u PMI_FD PROGRAM  # for an MPI program inside a rank: it then runs alone";
     case Cause::kMpiAlone:
-      return "the program built with MPICH or Intel MPI; or --pmi none, if it is to run alone";
+      return "pip install mpi4py mpich  # for Python, in a virtual environment; else Open MPI's "
+             "mpirun";
     case Cause::kTimeout:
     case Cause::kHang:
       return hang_step(judge_hang(facts.asked, facts.hang));

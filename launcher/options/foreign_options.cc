@@ -12,7 +12,8 @@ namespace {
 
 using enum ForeignKind;
 
-constexpr std::string_view kNoMpi = "it tells an MPI library something, and there is none here";
+constexpr std::string_view kNoMpi =
+    "it sets up an MPI library, and dtlaunch starts those itself, over PMI-1";
 constexpr std::string_view kAlways = "dtlaunch always does so";
 constexpr std::string_view kPythonDebugger = "-n 1 gdb --args PROGRAM";
 
@@ -271,7 +272,7 @@ std::span<const ForeignOption> foreign_options() {
       {{"trace", "t-trace", "check-mpi", "aps", "mps", "ilp64"},
        0,
        kRefused,
-       "this is about an MPI library",
+       "this is about a library of that mpirun",
        "the tool in front of PROGRAM"},
       // how it ends
       {{"cleanup", "kill-on-bad-exit", "silent-abort", "enable-auto-cleanup"},

@@ -16,7 +16,7 @@ namespace {
 
 constexpr HelpTopic kTopics[] = {
     {"hosts", "Where to run", "hosts, how many ranks, networks, ssh, schedulers"},
-    {"programs", "What to run", "programs, the job file, environment variables, folders"},
+    {"programs", "What to run", "programs, MPI, the job file, environment variables, folders"},
     {"pinning", "How to pin ranks", "which CPUs and memory each rank gets"},
     {"output", "How to watch it", "labels, files, reports, jobs in the background"},
     {"ending", "How it ends", "timeouts, hanging ranks, restarts, lost hosts, spot hosts"},
@@ -156,6 +156,10 @@ std::string help_topic_text(const std::string& word) {
   if (word == "job-file") return job_file_text();
   for (std::string& topic : file_topics()) known.push_back(std::move(topic));
   for (const Subcommand& subcommand : subcommand_table()) known.emplace_back(subcommand.name);
+  if (word == "mpi" || word == "pmi") {
+    throw option_error("help " + word, "programs of MPICH and Intel MPI need no options",
+                       "man dtlaunch-mpi");
+  }
   // The other programs have a --help of their own.
   for (const std::string_view program : {"dttrain", "dtagent", "dtring-perf"}) {
     if (word != program) continue;

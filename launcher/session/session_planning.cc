@@ -236,7 +236,8 @@ void SessionPlanning::check_mpi() {
   }
   const std::string line = judge_mpi(mpi_questions(request_), answers);
   // Once for all epochs.
-  if (!line.empty() && request_.restart_count == 0) console_.say(line);
+  const bool is_new = request_.restart_count == 0 && log_level() > LogLevel::kQuiet;
+  if (!line.empty() && is_new) console_.say(line);
 }
 
 // Uses the widest label, so all ranks have the same environment.

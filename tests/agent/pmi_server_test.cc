@@ -213,7 +213,7 @@ TEST_F(Pmi, TellsOfARankThatEndsBetweenInitAndFinalize) {
 TEST_F(Pmi, TellsOfARankThatEndsWithoutInitOnceOthersWaitForIt) {
   send(0, kInit);
   EXPECT_THAT(as_texts(server_.ended(1, true)), IsEmpty());
-  EXPECT_THAT(send(0, "cmd=barrier_in\n"), ElementsAre("left 1: 0 \"\""));
+  EXPECT_THAT(send(0, "cmd=barrier_in\n"), ElementsAre("left 1: 1 \"\""));
 }
 
 TEST_F(Pmi, WaitsInABarrierForARankThatHasFailed) {
@@ -247,9 +247,10 @@ TEST_F(Pmi, NamesTheSpaceOfASecondProgramOtherwise) {
 
 TEST_F(Pmi, RefusesAChildOfARunningProgram) {
   send(0, kInit);
-  EXPECT_THAT(as_texts(server_.received(0, 1050, kInit + "cmd=get_maxes\n")),
-              ElementsAre("broken 0: 0 \"process 1050 of rank 0, a child of the MPI program, also "
-                          "tried to start MPI over its parent's connection\""));
+  EXPECT_THAT(
+      as_texts(server_.received(0, 1050, kInit + "cmd=get_maxes\n")),
+      ElementsAre("broken 0: 0 \"process 1050 started MPI, too, and process 1000 already uses "
+                  "this rank's connection\""));
   EXPECT_THAT(send(0, "cmd=get_maxes\n"), IsEmpty());
 }
 

@@ -203,6 +203,30 @@ TEST(Rank, InheritsTheSecretAndNoOtherDescriptor) {
   EXPECT_EQ(agent.output(0), std::string(32, 's') + "\n0\n1\n2\n3\n4\n");
 }
 
+TEST(Rank, SpeaksPmiOverOneDescriptorMoreIfItIsServed) {
+  AgentDriver agent;
+  agent.send(ServePmi{2, 1, "space", "(vector,(0,1,2))", {{0, 0}}});
+  agent.start_script(0, R"(ls /proc/self/fd | xargs
+printf 'cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_my_kvsname\ncmd=abort exitcode=7\n' >&4
+head -n 2 <&4; exit 3)");
+  const auto news = agent.expect<MpiNews>();
+  EXPECT_EQ(news.event, MpiEvent::kAborted);
+  EXPECT_EQ(news.code, 7U);
+  EXPECT_EQ(agent.expect<Exited>().code, 3U);
+  EXPECT_EQ(agent.output(0),
+            "0 1 2 3 4 5\ncmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"
+            "cmd=my_kvsname kvsname=space rc=0\n");
+}
+
+// What it said last is read although its process is gone.
+TEST(Rank, IsHeardOverPmiBeforeItsEndIsReported) {
+  AgentDriver agent;
+  agent.send(ServePmi{1, 1, "space", "", {{0, 0}}});
+  agent.start_script(0, R"(printf 'cmd=init pmi_version=1 pmi_subversion=1\n' >&4)");
+  EXPECT_EQ(agent.expect<MpiNews>().event, MpiEvent::kLeft);
+  EXPECT_EQ(agent.expect<Exited>().code, 0U);
+}
+
 TEST(Rank, CannotChangeTheSecret) {
   AgentDriver agent;
   agent.start_script(0, "echo other 1>&3");

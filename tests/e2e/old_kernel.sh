@@ -37,7 +37,7 @@ runs() { # WHAT
   launch_without -np 2 --oversubscribe --on-event 'cat >/dev/null' sh -c 'echo "rank $RANK"; ls /proc/self/fd | xargs'
   expect_status 0
   expect_out '^rank 1$'
-  expect_count 2 '^0 1 2 3 4$' "$work/out" # 4: of ls
+  expect_count 2 '^0 1 2 3 4 5$' "$work/out" # 4: PMI; 5: of ls
   expect_no_err .
   launch_without -np 2 --oversubscribe sh -c '[ "$RANK" = 0 ] && exit 3; sleep 60'
   expect_status 3

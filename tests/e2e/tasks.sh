@@ -57,6 +57,15 @@ expect_equal "who the ranks are" "$(grep local "$work/out.0" | sort)" \
 1/3 local 1/2 node 0/2 node1 on node1 cpus $((1 % cpus)) none none none
 2/3 local 0/1 node 1/2 node2 on node2 cpus 0 none none none"
 expect_equal "one place to meet" "$(grep -c '^meet 10\.77\.' "$work/out.0") $(grep '^meet' "$work/out.0" | sort -u | wc -l)" "3 1"
+# Each task's agent serves PMI; two of them are on one machine.
+tag=pmi.
+tasks python3 "$e2e/pmi_rank.py"
+wait
+tag=''
+expect_equal "ranks that found each other over PMI; $(cat "$work"/err.pmi.*)" "$(sort "$work/out.pmi.0")" \
+  "$(for rank in 0 1 2; do
+    echo "rank $rank of 3: of rank 0 on node1; of rank 1 on node1; of rank 2 on node2: (vector,(0,1,2),(1,1,1))"
+  done)"
 expect_equal "threads of ranks with one CPU" "$(grep threads "$work/out.0" | sort -u)" "threads 1"
 expect_equal "output of the others" "$(cat "$work/out.1" "$work/out.2")" ""
 expect_hosts_idle 10

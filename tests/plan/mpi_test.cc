@@ -61,8 +61,8 @@ TEST(ParsePmi, SaysWhyItRefusesTheOthers) {
     }
     return "accepted";
   };
-  EXPECT_THAT(refusal("pmix"), HasSubstr("serves PMI-1 only"));
-  EXPECT_THAT(refusal("pmi2"), HasSubstr("Try: --pmi pmi1"));
+  EXPECT_THAT(refusal("pmix"), HasSubstr("Open MPI uses PMIx"));
+  EXPECT_THAT(refusal("pmi2"), HasSubstr("Try: --pmi auto"));
   EXPECT_THAT(refusal("pmi3"), HasSubstr("not an interface of MPI libraries"));
 }
 
@@ -81,7 +81,7 @@ const std::string kMpich = "mpich MPICH (libmpich.so.12)",
 
 TEST(JudgeMpi, NamesTheOneMpiOfAllPrograms) {
   EXPECT_EQ(judged({{"node1", {kMpich, ""}}, {"node2", {kMpich, kMpich}}}),
-            "'./solver' uses MPICH (libmpich.so.12), over PMI-1");
+            "'./solver' uses MPICH (libmpich.so.12), started over PMI-1");
 }
 
 TEST(JudgeMpi, SaysNothingOfProgramsThatShowNone) {
@@ -91,7 +91,7 @@ TEST(JudgeMpi, SaysNothingOfProgramsThatShowNone) {
 TEST(JudgeMpi, RefusesWhatIsNotServedBeforeTheStart) {
   EXPECT_EQ(judged({{"node1", {"open_mpi Open MPI (libmpi.so.40)", ""}}}),
             "refused: node1: cannot start './solver': it needs Open MPI (libmpi.so.40), which "
-            "dtlaunch does not serve. Try: its own mpirun, or the program built with MPICH or "
+            "dtlaunch does not serve. Try: its own mpirun, or build it with the mpicc of MPICH or "
             "Intel MPI");
   EXPECT_THAT(judged({{"node1", {"", "other SGI MPT (libmpi.so.0)"}}}), HasSubstr("'viewer'"));
 }

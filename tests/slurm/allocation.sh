@@ -22,6 +22,12 @@ expect_no_err 'external-launcher'
 on login sh -c 'ls ~/.ssh/known_hosts.* 2>/dev/null' && fail "ssh was used"
 on login grep -q sshd: /run/sshd.log && fail "somebody has logged in"
 
+# ---- MPI: the agents that srun has started serve PMI
+cp "$e2e/pmi_rank.py" "$work/"
+in_allocation -N2 -n4 -- "$bin/dtlaunch" python3 "$work/pmi_rank.py"
+expect_status 0
+expect_count 4 '^rank [0-3] of 4: of rank 0 on node1; .*: \(vector,\(0,2,2\)\)$' "$work/out"
+
 # ---- --dry-run, and --show-scheduler
 in_allocation -N2 -n4 -- "$bin/dtlaunch" --show-scheduler
 expect_out '^starter +srun: one step for all hosts'
