@@ -48,6 +48,23 @@ std::string spawn_headline(const Outcome& outcome, const CardFacts& facts) {
                      errno_text(outcome.error_number));
 }
 
+std::string mpi_headline(const Outcome& outcome, const CardFacts& facts) {
+  const std::string rank = who(outcome, facts), text = printable(outcome.text);
+  if (outcome.cause == Cause::kMpiAbort) {
+    return fmt::format("{} called MPI_Abort({})", rank, outcome.code);
+  }
+  if (outcome.cause == Cause::kMpiLeft) {
+    return fmt::format("{} exited with status 0{}", rank,
+                       outcome.code == 0 ? " without MPI_Finalize, and others still ran"
+                                         : ", and other ranks wait for it in MPI");
+  }
+  if (outcome.cause == Cause::kMpiBroken) {
+    return fmt::format("{} broke the rules of PMI: {}", rank, text);
+  }
+  return fmt::format("{} loaded {}, which dtlaunch does not serve: each rank would be rank 0 of 1",
+                     rank, text);
+}
+
 std::string headline(const Outcome& outcome, const CardFacts& facts) {
   switch (outcome.cause) {
     case Cause::kCompleted:
@@ -92,18 +109,10 @@ std::string headline(const Outcome& outcome, const CardFacts& facts) {
       return fmt::format("{} has to go ({}), and the ranks were stopped after {:.1f} s", facts.host,
                          outcome.text, facts.seconds);
     case Cause::kMpiAbort:
-      return fmt::format("{} called MPI_Abort({})", who(outcome, facts), outcome.code);
     case Cause::kMpiLeft:
-      return fmt::format("{} exited with status 0{}", who(outcome, facts),
-                         outcome.code == 0 ? " without MPI_Finalize, and others still ran"
-                                           : ", and other ranks wait for it in MPI");
     case Cause::kMpiBroken:
-      return fmt::format("{} broke the rules of PMI: {}", who(outcome, facts),
-                         printable(outcome.text));
     case Cause::kMpiAlone:
-      return fmt::format(
-          "{} loaded {}, which dtlaunch does not serve: each rank would be rank 0 of 1",
-          who(outcome, facts), printable(outcome.text));
+      return mpi_headline(outcome, facts);
     case Cause::kUpEnded:
       return "the process of 'dtlaunch up' that kept the connections has ended; the hosts end the "
              "job";
