@@ -12,8 +12,7 @@ namespace {
 
 using enum ForeignKind;
 
-constexpr std::string_view kNoMpi =
-    "it is for another starter of MPI; dtlaunch serves PMI-1 itself";
+constexpr std::string_view kNoMpi = "dtlaunch starts MPI libraries itself, over PMI-1";
 constexpr std::string_view kAlways = "dtlaunch always does so";
 constexpr std::string_view kPythonDebugger = "-n 1 gdb --args PROGRAM";
 
