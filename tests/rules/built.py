@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-SHARED = ("lib.sh", "restart_lib.sh")  # sourced by scripts, not run
+SHARED = ("lib.sh", "restart_lib.sh", "mpi_hello.c")  # sourced or compiled by scripts
 
 
 def words_of_lists(tests):

@@ -59,7 +59,7 @@ constexpr std::array kKept{"PATH", "HOME", "USER", "LOGNAME",
                            "REQUESTS_CA_BUNDLE", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE",
                            // what is said to tests
                            "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
-                           "GTEST_*", "DTL_BIN", "DTL_E2E_WORK", "DTL_TEST_PYTHON",
+                           "GTEST_*", "DTL_BIN", "DTL_E2E_WORK", "DTL_TEST_PYTHON", "DTL_TEST_MPI",
                            "DTL_DEBIAN_PYTHON", "DTL_CRD_DIR", "DTL_SIM_*", "DTL_KNOWN_HOSTS_*",
                            "DTL_BASH_COMPLETION", "DTL_WRITE_TABLES", "DTL_CLUSTER_TOOL",
                            "DTL_PROGRAMS"};

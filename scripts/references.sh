@@ -1,0 +1,49 @@
+# shellcheck shell=bash
+# Read by scripts/test: what tests compare dtlaunch with, as pip installs it. PyTorch and others in a venv, MPICH and
+# Intel MPI in folders beside it.
+
+reference_modules=(torch==2.13.0 transformers tokenizers safetensors numpy tensorboard
+  accelerate)
+venv="${XDG_CACHE_HOME:-$HOME/.cache}/dtlaunch-test/venv"
+mpi=${venv%/*}/mpi
+
+# True if the venv has every module, and torch in the version that the tests need.
+references_are_there() {
+  "$venv/bin/python" - "${reference_modules[@]}" 2>/dev/null <<'PYTHON'
+import sys
+from importlib.metadata import version
+for wanted in sys.argv[1:]:
+    name, _, exact = wanted.partition("==")
+    if exact and version(name).split("+")[0] != exact:
+        sys.exit(1)
+    version(name)
+PYTHON
+}
+
+make_references() {
+  if references_are_there; then
+    echo "$venv is complete"
+    return 0
+  fi
+  /usr/bin/python3 -m venv --clear "$venv"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${reference_modules[@]}"
+  references_are_there
+}
+
+mpi_is_there() {
+  [ -x "$mpi/mpich/bin/mpicc" ] && [ -e "$mpi/intel/lib/libmpi.so.12" ] && [ -d "$mpi/python/mpi4py" ]
+}
+
+# 340 MB. Apart from each other, as both libraries are named libmpi.so.12.
+make_mpi() {
+  if mpi_is_there; then
+    echo "$mpi is complete"
+    return 0
+  fi
+  rm -rf "$mpi"
+  local install=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check)
+  "${install[@]}" --prefix "$mpi/mpich" mpich
+  "${install[@]}" --prefix "$mpi/intel" impi-rt
+  "${install[@]}" --target "$mpi/python" mpi4py
+  mpi_is_there
+}
