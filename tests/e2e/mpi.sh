@@ -31,11 +31,11 @@ expect_ranks() { # HOST of rank 0, of rank 1, ...
   done
 }
 
-job -v "$work/hello"
+job "$work/hello"
 expect_status 0
 expect_ranks node1 node1 node2 node2
-expect_err "^dtlaunch: '$work/hello' uses $name \(libmpi\.so\.12\), over PMI-1\$"
-job -rr "$work/hello"
+expect_err "^dtlaunch: '$work/hello' uses $name \(libmpi\.so\.12\), started over PMI-1\$"
+job -q -rr "$work/hello"
 expect_status 0
 expect_ranks node1 node2 node1 node2
 expect_no_err .
@@ -49,7 +49,7 @@ expect_count 2 '^rank [23] of .* program 1,' "$work/out"
 launch -f "$work/hosts" -ppn 2 -np 2 -env LD_LIBRARY_PATH "$library" "$work/hello" \
   : -np 2 -env LD_LIBRARY_PATH "$mpi/$other/lib" "$work/hello"
 expect_status 78
-expect_err '^dtlaunch: cannot start one job with different MPIs: '
+expect_err '^dtlaunch: cannot start one job with different MPIs, or builds of one: '
 
 # The ranks run where --dry-run says. Intel MPI pins as well, but in another order.
 expect_pins() { # [options]
