@@ -235,9 +235,9 @@ void SessionPlanning::check_mpi() {
     }
   }
   const std::string line = judge_mpi(mpi_questions(request_), answers);
+  const bool is_asked = options_.dry_run || log_level() >= LogLevel::kVerbose;
   // Once for all epochs.
-  const bool is_new = request_.restart_count == 0 && log_level() > LogLevel::kQuiet;
-  if (!line.empty() && is_new) console_.say(line);
+  if (!line.empty() && is_asked && request_.restart_count == 0) console_.say(line);
 }
 
 // Uses the widest label, so all ranks have the same environment.

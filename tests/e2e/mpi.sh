@@ -31,11 +31,11 @@ expect_ranks() { # HOST of rank 0, of rank 1, ...
   done
 }
 
-job "$work/hello"
+job -v "$work/hello"
 expect_status 0
 expect_ranks node1 node1 node2 node2
 expect_err "^dtlaunch: '$work/hello' uses $name \(libmpi\.so\.12\), started over PMI-1\$"
-job -q -rr "$work/hello"
+job -rr "$work/hello"
 expect_status 0
 expect_ranks node1 node2 node1 node2
 expect_no_err .
