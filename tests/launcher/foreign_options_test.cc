@@ -97,6 +97,10 @@ TEST(Foreign, WordsMayBeRepeatedWhereTheySayNoMore) {
   EXPECT_EQ(parse_command_line({"-host", "a:2", "-host", "b", "p"}).hosts, "a:2,b");
   EXPECT_TRUE(parse_command_line({"-prepend-rank", "-l", "p"}).shown.prepend_rank);
   EXPECT_EQ(parse_command_line({"-print-rank-map", "p"}).verbosity, 1);
+  // Open MPI shows the map and runs the job.
+  EXPECT_EQ(parse_command_line({"--display-map", "p"}).verbosity, 1);
+  EXPECT_FALSE(parse_command_line({"--display-map", "p"}).dry_run);
+  EXPECT_TRUE(parse_command_line({"--do-not-launch", "p"}).dry_run);
   EXPECT_EQ(parse_command_line({"--use-env", "p"}).notes.size(), 1U);
   EXPECT_THAT(refusal({"-gpath", "/x", "p"}), HasSubstr("-genv PATH"));
 }
