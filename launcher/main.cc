@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -14,6 +15,7 @@
 #include "base/machine/descriptor_limit.h"
 #include "base/machine/memory_limit.h"
 #include "base/text.h"
+#include "launcher/options/foreign_program.h"
 #include "launcher/run/commands.h"
 #include "launcher/run/pid_one.h"
 
@@ -37,6 +39,8 @@ void open_standard_descriptors() {
 int main(int argc, char** argv) {
   using dtl::Exit;
   dtl::set_program_name("dtlaunch");
+  // Even when started as mpirun: `dtlaunch clean` knows living launchers by this name.
+  ::prctl(PR_SET_NAME, "dtlaunch");
   try {
     // First, because it forks, which is safe only without threads; the child does the rest.
     dtl::leave_init_behind();
@@ -51,7 +55,7 @@ int main(int argc, char** argv) {
     dtl::open_standard_descriptors();
     // A few descriptors for each host: the usual 1,024 do not suffice for a large job.
     dtl::raise_descriptor_limit();
-    return dtl::run_command({argv + 1, argv + argc});
+    return dtl::run_command({argv + 1, argv + argc}, dtl::called_as(argc > 0 ? argv[0] : ""));
   } catch (const dtl::Error& error) {
     // A last hint after a mistake on the command line.
     const bool is_bare = error.status() == Exit::kUsage && error.hint().empty();

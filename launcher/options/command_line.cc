@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "launcher/options/environment_options.h"
 #include "launcher/options/foreign_options.h"
+#include "launcher/options/foreign_program.h"
 #include "launcher/options/foreign_words.h"
 #include "launcher/options/help.h"
 #include "launcher/options/options.h"
@@ -30,8 +31,9 @@ struct Block {
   bool another = false;  // a ":" ended it
 };
 
-// Returns at least one block, which may be empty.
-std::vector<Block> read_blocks(std::vector<std::string> arguments) {
+// Returns at least one block, which may be empty. torchrun's line has one, with any ":" in it.
+std::vector<Block> read_blocks(std::vector<std::string> arguments,
+                               CalledAs called = CalledAs::kDtlaunch) {
   std::vector<Block> blocks;
   do {
     Block block;
@@ -39,7 +41,8 @@ std::vector<Block> read_blocks(std::vector<std::string> arguments) {
     std::vector<std::string>& rest = block.words.rest;
     // Searches only the words after the options: a ":" that is an option's value is not a
     // separator.
-    const auto colon = std::find(rest.begin(), rest.end(), ":");
+    const auto colon =
+        called == CalledAs::kTorchrun ? rest.end() : std::find(rest.begin(), rest.end(), ":");
     block.another = colon != rest.end();
     arguments.clear();
     if (block.another) arguments.assign(colon + 1, rest.end());
@@ -215,6 +218,14 @@ void add_up_ranks(CommandLine& line) {
   line.placement.ranks = ranks;
 }
 
+// What torchrun's name says about a line; module: a flag -m was there.
+void read_as_torchrun(const OptionWords& words, bool module, const Variables& environment,
+                      CommandLine& line) {
+  line.as_torchrun = false;
+  run_with_python(words, module, environment, line.programs[0]);
+  take_torchrun_defaults(words, environment, line);
+}
+
 CommandLine parse_blocks(std::vector<Block>& blocks, const Variables& environment) {
   // Of what was typed alone, as variables add options behind it.
   std::optional<Error> taken = program_taken_by_variable(blocks[0].words);
@@ -234,6 +245,7 @@ CommandLine parse_blocks(std::vector<Block>& blocks, const Variables& environmen
   if (!line.shell.empty()) line.action = Action::kCompletion;
   if (first.show_scheduler) line.action = Action::kShowScheduler;
   if (first.show_limits) line.action = Action::kShowLimits;
+  if (first.names) line.action = Action::kNames;
   if (first.version) line.action = Action::kVersion;
   if (first.help) line.action = Action::kHelp;
   if (first.help_all) line.action = Action::kHelpAll;
@@ -266,10 +278,20 @@ bool CommandLine::is_given(std::string_view canonical) const {
 }
 
 CommandLine parse_command_line(const std::vector<std::string>& arguments,
-                               const Variables& environment) {
-  std::vector<Block> blocks = read_blocks(arguments);
+                               const Variables& environment, CalledAs called) {
+  std::vector<std::string> words = arguments;
+  const bool torchrun = called == CalledAs::kTorchrun;
+  const bool module = torchrun && take_module_flag(words);
+  std::vector<Block> blocks = read_blocks(std::move(words), called);
   try {
-    return parse_blocks(blocks, environment);
+    CommandLine line = parse_blocks(blocks, environment);
+    if (torchrun) read_as_torchrun(blocks[0].words, module, environment, line);
+    check_program(called, line);
+    for (const Block& block : blocks) {
+      const std::vector<std::string> taken = meanings_taken(called, block.words, line);
+      line.warnings.insert(line.warnings.end(), taken.begin(), taken.end());
+    }
+    return line;
   } catch (const Error& error) {
     throw as_typed(error, typed_options(blocks[0].words.options));
   }

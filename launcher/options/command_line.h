@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/options/option_words.h"
+#include "launcher/options/foreign_program.h"
 #include "launcher/options/inheritance.h"
 #include "launcher/options/option_values.h"
 #include "launcher/options/output_choice.h"
@@ -18,7 +19,16 @@
 namespace dtl {
 
 // What the line asks for; all but kRun print something and exit.
-enum class Action { kRun, kHelp, kHelpAll, kVersion, kShowLimits, kShowScheduler, kCompletion };
+enum class Action {
+  kRun,
+  kHelp,
+  kHelpAll,
+  kVersion,
+  kShowLimits,
+  kShowScheduler,
+  kNames,
+  kCompletion
+};
 
 // One block of `dtlaunch ... a : -n 2 b`.
 struct ProgramLine {
@@ -68,10 +78,13 @@ struct CommandLine {
   bool detach = false;
   OutputChoice shown;
   // The parser prints nothing; the caller shows warnings and notes.
-  std::vector<std::string> warnings;  // of variables that ask for what dtlaunch cannot do
-  std::vector<std::string> notes;     // for -v: ignored options of other launchers
-  int verbosity = 0;                  // 1: -v, 2: -vv
-  bool as_torchrun = false;  // torchrun's spelling: python3 runs scripts that are not executable
+  // Of variables that ask for what dtlaunch cannot do, and of words with several meanings.
+  std::vector<std::string> warnings;
+  std::vector<std::string> notes;  // for -v: ignored options of other launchers
+  int verbosity = 0;               // 1: -v, 2: -vv
+  // torchrun's spelling: python3 runs scripts that are not executable. Not under torchrun's name:
+  // python3 is part of the program's command then.
+  bool as_torchrun = false;
   // All options, with those of the first program, and then those of the job file that apply.
   std::vector<TypedOption> given;
 
@@ -80,9 +93,11 @@ struct CommandLine {
 };
 
 // Parses a whole line. arguments: without argv[0]. environment: for variables of Hydra, Intel MPI
-// and Open MPI; options on the line override them. Throws Error(kUsage).
+// and Open MPI; options on the line override them. called: the name that dtlaunch was started
+// under. Throws Error(kUsage).
 CommandLine parse_command_line(const std::vector<std::string>& arguments,
-                               const Variables& environment = {});
+                               const Variables& environment = {},
+                               CalledAs called = CalledAs::kDtlaunch);
 
 // Adds `options` (of a job file) where `line` does not set them. Two groups come from one source as
 // a whole: the hosts, and how ranks are distributed to them. A mix of both sources would be a job

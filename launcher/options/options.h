@@ -14,7 +14,7 @@ struct BlockOptions {
   ProgramLine program;  // of the block's program; -m begins its command
   // What to do instead of a job; command_line.cc sets Action from it.
   bool help = false, help_all = false, version = false;
-  bool show_limits = false, show_scheduler = false;
+  bool show_limits = false, show_scheduler = false, names = false;
   bool round_robin = false;  // -rr: distributes one by one, unless -grr gives a number
 };
 

@@ -198,6 +198,8 @@ OptionRows about_options() {
        into::flag<&B::show_scheduler>()},
       {kAbout, {"--show-limits"}, "", "show every timeout and limit with its value",
        into::flag<&B::show_limits>()},
+      {kAbout, {"--names"}, "", "print a folder of links with other launchers' names, for\n"
+       "their scripts: PATH=$(dtlaunch --names):$PATH", into::flag<&B::names>()},
       {kAbout, {"--completion"}, kShells, "print the completion script of a shell:\n"
        "eval \"$(dtlaunch --completion bash)\"", into::text<&B::line, &CommandLine::shell>()},
   };

@@ -32,6 +32,7 @@
 #include "launcher/run/completion.h"
 #include "launcher/run/job_agents.h"
 #include "launcher/run/libraries.h"
+#include "launcher/run/names.h"
 #include "launcher/run/run_job.h"
 #include "launcher/schedulers/step_starters.h"
 #include "launcher/step/agent_step.h"
@@ -122,6 +123,8 @@ std::optional<std::string> asked_text(const CommandLine& line) {
       return evidence_text(seen_evidence(line));
     case Action::kShowLimits:
       return limits_text();
+    case Action::kNames:
+      return names_folder(current_surroundings().program_directory) + "\n";
     case Action::kCompletion:
       return completion_script("dtlaunch", line.shell);
     case Action::kRun:
@@ -130,10 +133,10 @@ std::optional<std::string> asked_text(const CommandLine& line) {
   return std::nullopt;
 }
 
-}  // namespace
-
-int run_command(std::vector<std::string> arguments) {
-  const Variables environment = current_surroundings().environment;
+// Runs what the first word names: a hidden command, a subcommand or a help topic. Returns its
+// status; nullopt: the words are a job, and `arguments` holds them.
+std::optional<int> run_first_word(std::vector<std::string>& arguments,
+                                  const Variables& environment) {
   // A word that is not an option and not a program here.
   const bool is_word = !arguments.empty() && !arguments[0].empty() && arguments[0][0] != '-' &&
                        !is_program_here(arguments[0], environment);
@@ -167,7 +170,18 @@ int run_command(std::vector<std::string> arguments) {
   }
   // After the hidden commands, whose names no program has. "help" has become --help.
   if (is_word && arguments[0][0] != '-') refuse_misspelt_command(arguments[0]);
-  CommandLine line = parse_command_line(arguments, environment);
+  return std::nullopt;
+}
+
+}  // namespace
+
+int run_command(std::vector<std::string> arguments, CalledAs called) {
+  const Variables environment = current_surroundings().environment;
+  // mpirun has no commands: "mpirun ps" starts the program ps.
+  if (called == CalledAs::kDtlaunch) {
+    if (const auto status = run_first_word(arguments, environment)) return *status;
+  }
+  CommandLine line = parse_command_line(arguments, environment, called);
   if (!line.program_file.empty()) {
     // Like a hostfile, it decides what runs.
     const std::string text =

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "launcher/options/foreign_program.h"
+
 namespace dtl {
 
-// Runs the command and returns dtlaunch's exit status. arguments: without argv[0]. Throws Error;
-// main() prints it.
-int run_command(std::vector<std::string> arguments);
+// Runs the command and returns dtlaunch's exit status. arguments: without argv[0], which `called`
+// is. Throws Error; main() prints it.
+int run_command(std::vector<std::string> arguments, CalledAs called);
 
 }  // namespace dtl

@@ -144,6 +144,7 @@ TEST(Cli, AnswersHelpVersionAndLimits) {
   EXPECT_EQ(parse_command_line({"-h"}).action, Action::kHelp);
   EXPECT_EQ(parse_command_line({"-version"}).action, Action::kVersion);
   EXPECT_EQ(parse_command_line({"--show-limits"}).action, Action::kShowLimits);
+  EXPECT_EQ(parse_command_line({"--names"}).action, Action::kNames);
 }
 
 TEST(Cli, SuggestsTheNearestName) {

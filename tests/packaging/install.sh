@@ -41,6 +41,9 @@ expect_programs() { # PREFIX
   [ "$said" = $'rank\nrank' ] || fail "dtlaunch -np 2 sh: $said"
   said=$(cd / && PATH=/usr/bin:/bin "$1/bin/dtlaunch" -np 2 dttrain --version 2>&1) || fail "dttrain: $said"
   [[ $said == "dttrain "* ]] || fail "dttrain: $said"
+  [ "$("$1/bin/dtlaunch" --names)" = "$1/libexec/dtlaunch/names" ] || fail "--names: $("$1/bin/dtlaunch" --names 2>&1)"
+  said=$(cd / && PATH=$1/libexec/dtlaunch/names:$PATH mpirun -np 2 sh -c 'echo rank' 2>&1) || fail "mpirun: $said"
+  [ "$said" = $'rank\nrank' ] || fail "mpirun -np 2 sh: $said"
   for page in man1/dtlaunch.1 man3/dtring.3 man5/dtlaunch.toml.5 man8/dtagent.8; do
     [ -s "$1/share/man/$page" ] || fail "no $page below $1"
   done

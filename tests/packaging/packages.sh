@@ -29,6 +29,8 @@ bin=$work/root/usr/bin
 said=$("$bin/dtlaunch" -np 2 sh -c 'echo rank') || fail "dtlaunch: $said"
 [ "$said" = $'rank\nrank' ] || fail "dtlaunch says $said"
 
+[ "$("$bin/dtlaunch" --names)" = "$work/root/usr/libexec/dtlaunch/names" ] || fail "--names: $("$bin/dtlaunch" --names 2>&1)"
+
 expect_library() { # PROGRAM LIBRARY PLACE: a pattern of the end of its line
   "$bin/$1" --version -v | grep -q "^  $2 .* $3" ||
     fail "$1 should have $2 $3: $("$bin/$1" --version -v)"
