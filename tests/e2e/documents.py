@@ -49,6 +49,7 @@ LEFT_OUT = {
         "openssl rand -hex 32 | kubectl create secret generic dtlaunch-token --from-file=token=/dev/stdin",
         "kubectl apply -f job.yaml", "kubectl apply -f bert.yaml", "kubectl logs -f job/bert", "kubectl apply -f pytorchjob.yaml",
         "kubectl logs -f bert-master-0", "kubectl apply -f mpijob.yaml", "kubectl logs -f job/bert-launcher")},
+    "dtlaunch --names": ("wants the links of a build or an installation", "tests/e2e/names.sh"),
     "scripts/quickstart": ("installs packages and builds the tree", "tests/clean_room/promises.sh"),
     "scripts/test": ("this test is a part of it", "tests/clean_room/promises.sh"),
     "scripts/test --all": ("this test is a part of it", "tests/clean_room/promises.sh"),
