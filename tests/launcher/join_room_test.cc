@@ -164,7 +164,7 @@ TEST_F(Room, HearsOutSixtyFourStrangersAtATime) {
 
 TEST_F(Room, ASecondCallerForAPlaceWaitsUntilTheFirstIsGone) {
   open();
-  const pid_t first = fork_node(call(0));
+  const pid_t first = start_node();
   ASSERT_TRUE(wait_present({"n0", ""}));
   JoinCall again = call(0);
   again.hello.name = "again";
@@ -203,7 +203,7 @@ TEST_F(Room, ANodeThatIsLostEndsItsAgentsStreamAndMayComeBack) {
   options_.expected.count = 1;
   make_agent("kill -9 $PPID");
   open();
-  const pid_t node = fork_node(call(0));
+  const pid_t node = start_node();
   ASSERT_TRUE(wait_present({"n0"}));
   const auto [heard, ending] = talk(0, "x");
   EXPECT_EQ(heard, "");
@@ -215,7 +215,7 @@ TEST_F(Room, IsOpenAgainOnceANodeIsLostWhereThatIsWanted) {
   options_.reopens = true;
   options_.expected.count = 1;
   open();
-  const pid_t node = fork_node(call(0));
+  const pid_t node = start_node();
   ASSERT_TRUE(wait_present({"n0"}));
   ::kill(node, SIGKILL);
   ::waitpid(node, nullptr, 0);
@@ -244,7 +244,7 @@ TEST_F(Room, WhereAnAgentWasLostWithItsNodeIsNotIdle) {
   make_agent("kill -9 $PPID; exec sleep 1");
   open();
   EXPECT_TRUE(room_->is_idle(0));
-  const pid_t node = fork_node(call(0));
+  const pid_t node = start_node();
   ASSERT_TRUE(wait_present({"n0"}));
   EXPECT_EQ(talk(0, "x").second, kConnectionLost);
   ::waitpid(node, nullptr, 0);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -42,8 +43,13 @@ class RoomTest : public ::testing::Test {
     make_agent("exec cat");
     options_.token = kToken;
     options_.expected.count = 2;
+    node_ = fork_waiting_node();
   }
-  ~RoomTest() override { std::filesystem::remove_all(folder_); }
+  ~RoomTest() override {
+    order_.write_end.reset();
+    if (node_ > 0) ::waitpid(node_, nullptr, 0);
+    std::filesystem::remove_all(folder_);
+  }
 
   void make_agent(const std::string& script) const {
     write_file_atomically(folder_ + "/agent", "#!/bin/sh\n" + script + "\n");
@@ -52,11 +58,12 @@ class RoomTest : public ::testing::Test {
 
   void open() { room_ = std::make_unique<JoinRoom>(options_); }
 
-  JoinCall call(int rank) const {
+  JoinCall call(int rank) const { return call_at(room_->port(), rank); }
+  JoinCall call_at(int port, int rank) const {
     JoinCall call;
     call.token = kToken;
     call.host = "127.0.0.1";
-    call.port = room_->port();
+    call.port = port;
     call.hello = {kProtocol, DTL_VERSION, {}, 0, rank, "n" + std::to_string(rank)};
     call.agent_path = folder_ + "/agent";
     call.patience = kSoon;
@@ -67,10 +74,23 @@ class RoomTest : public ::testing::Test {
     return std::async(std::launch::async, [call] { return serve_joined_job(call); });
   }
 
-  static pid_t fork_node(const JoinCall& call) {
+  // A process that is rank 0's node, once; the caller waits for its end.
+  pid_t start_node() {
+    const int port = room_->port();
+    EXPECT_EQ(::write(order_.write_end.get(), &port, sizeof port), ssize_t{sizeof port});
+    return std::exchange(node_, -1);
+  }
+
+  // Before the room has a thread: a lock of malloc's that another thread holds at fork(2) stays
+  // held in the child.
+  pid_t fork_waiting_node() {
     const pid_t node = ::fork();
     if (node != 0) return node;
-    serve_joined_job(call);
+    order_.write_end.reset();
+    int port = 0;
+    if (::read(order_.read_end.get(), &port, sizeof port) == ssize_t{sizeof port}) {
+      serve_joined_job(call_at(port, 0));
+    }
     ::_exit(0);
   }
 
@@ -115,6 +135,8 @@ class RoomTest : public ::testing::Test {
   std::string folder_;
   JoinRoomOptions options_;
   std::unique_ptr<JoinRoom> room_;
+  Pipe order_ = make_pipe();  // to the waiting node: the room's port
+  pid_t node_ = -1;
 };
 
 }  // namespace dtl::room_fixture
