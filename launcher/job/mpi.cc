@@ -44,7 +44,7 @@ Outcome outcome_of(const MpiNews& news, int node) {
   return outcome;
 }
 
-// All ranks of a program may end like this, one after the other: that is no failure.
+// Waits a while before it counts: all ranks of a program may end without MPI_Finalize, one by one.
 void note_left(Turn& turn, const MpiNews& news, int node) {
   if (turn.job.mpi.left) return;
   Outcome outcome = outcome_of(news, node);
