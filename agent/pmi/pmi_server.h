@@ -26,7 +26,8 @@ namespace dtl {
 
 // Of what the ranks of a node have put, all their MPI programs together.
 constexpr std::size_t kMaxPmiKeys = 65536;
-constexpr std::size_t kMaxPmiSpace = 16 << 20;     // bytes of keys and values
+constexpr std::size_t kMaxPmiSpace = 8 << 20;      // bytes of keys and values; a connection queues
+                                                   // 16 MiB
 constexpr std::size_t kMaxFenceBytes = 512 << 10;  // of one PmiFence: other frames come between
 
 namespace pmi {  // effects, to be performed in order

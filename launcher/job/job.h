@@ -215,7 +215,7 @@ struct JobOptions {
 struct PmiBarrier {
   std::set<int> arrived;  // nodes
   std::vector<PmiFenced> parts;
-  std::size_t last_bytes = 0;  // of the last part
+  std::size_t last_bytes = 0, bytes = 0;  // of the last part; of all
 };
 
 struct Mpi {

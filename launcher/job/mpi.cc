@@ -2,6 +2,8 @@
 // exceed a frame.
 #include "launcher/job/mpi.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "launcher/job/losses.h"
@@ -13,6 +15,8 @@ namespace {
 
 // Of one PmiFenced. A frame holds 1 MiB.
 constexpr std::size_t kMostFencedBytes = 512 << 10;
+// Of all of them: each agent gets them at once, and a connection queues 16 MiB.
+constexpr std::size_t kMostBarrierBytes = 12 << 20;
 
 std::size_t bytes_of(const PmiEntry& entry) {
   return entry.key.size() + entry.value.size() + 8;  // two lengths
@@ -26,6 +30,7 @@ void add_entry(PmiBarrier& barrier, const PmiEntry& entry) {
   }
   barrier.parts.back().entries.push_back(entry);
   barrier.last_bytes += bytes_of(entry);
+  barrier.bytes += bytes_of(entry);
 }
 
 void end_barrier(Turn& turn) {
@@ -34,6 +39,18 @@ void end_barrier(Turn& turn) {
   for (const int node : turn.job.used) {
     for (const PmiFenced& part : done.parts) turn.send(node, part);
   }
+}
+
+// No rank is to blame: the sum over all nodes is too much.
+void give_up_barrier(Turn& turn, int node) {
+  turn.job.mpi.barrier = {};
+  Outcome outcome;
+  outcome.cause = Cause::kMpiBroken;
+  outcome.node = node;
+  outcome.exit_status = static_cast<int>(Exit::kVersion);
+  outcome.text = fmt::format("with it, the ranks have put more than {} MiB at one barrier",
+                             kMostBarrierBytes >> 20);
+  abandon(turn, std::move(outcome));
 }
 
 Outcome outcome_of(const MpiNews& news, int node) {
@@ -83,6 +100,7 @@ void hear_fence(Turn& turn, int node, const PmiFence& message) {
     return garbage(turn, node, "a barrier of MPI that it is not in");
   }
   for (const PmiEntry& entry : message.entries) add_entry(barrier, entry);
+  if (barrier.bytes > kMostBarrierBytes) return give_up_barrier(turn, node);
   if (message.more) return;
   barrier.arrived.insert(node);
   if (barrier.arrived.size() == turn.job.used.size()) end_barrier(turn);

@@ -137,7 +137,7 @@ TEST_F(Pmi, BreaksOffAtTooManyKeys) {
   EXPECT_THAT(
       send(0, "cmd=put key=more value=\n"),
       ElementsAre("broken 0: 0 \"put more into PMI's key space than a node may (65536 keys, "
-                  "16 MiB): \"more\"\""));
+                  "8 MiB): \"more\"\""));
 }
 
 TEST_F(Pmi, BreaksOffAtTooManyBytes) {

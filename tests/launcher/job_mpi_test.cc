@@ -76,6 +76,19 @@ TEST_F(JobMpi, CutsWhatExceedsAFrameIntoSeveralMessages) {
   EXPECT_LE(most, kMaxFrameBytes);
 }
 
+TEST_F(JobMpi, EndsAJobThatPutsMoreThanAConnectionCanQueue) {
+  const PmiFence large{std::vector<PmiEntry>(100, {"k", std::string(4096, 'v')}), true};
+  for (int i = 0; i < 40 && !job_.outcome; ++i) hear(1, large);
+  ASSERT_TRUE(job_.outcome.has_value());
+  EXPECT_TRUE(job_.mpi.barrier.parts.empty());
+  CardFacts facts;
+  facts.host = "node2";
+  const std::string card = failure_card(*job_.outcome, facts, 0);
+  EXPECT_THAT(card, HasSubstr("node2 broke the rules of PMI: with it, the ranks have put more than "
+                              "12 MiB at one barrier"));
+  EXPECT_THAT(card, testing::Not(HasSubstr("PMI_FD")));
+}
+
 TEST_F(JobMpi, GivesUpANodeThatIsInABarrierTwice) {
   hear(0, PmiFence{});
   hear(0, PmiFence{});
