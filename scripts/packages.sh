@@ -3,7 +3,7 @@
 install_packages() { # PACKAGE...
   local missing=() package
   for package in "$@"; do
-    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
+    grep -q 'ok installed' < <(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) ||
       missing+=("$package")
   done
   [ ${#missing[@]} -gt 0 ] || { echo "all $# packages are there"; return 0; }

@@ -66,7 +66,7 @@ quick_start() { # USER ROOM FOLDER
       if ($3 + 0 < $NF + 0.2) exit 1
     }
     END { if (!found) { print "no accuracy was printed"; exit 1 } }' "$log"
-  tail -n 1 "$log" | grep -q '^training took '
+  grep -q '^training took ' < <(tail -n 1 "$log")
 }
 
 promise quickstart_12 "bare Debian 12, root, /root/dtlaunch, umask 077: scripts/quickstart"

@@ -55,7 +55,7 @@ check "the CPU quota is set" on node1 sh -c \
 
 "$cluster" --state "$state" exec node3 sleep 1000 &
 sleeper=$!
-until "$cluster" --state "$state" ps node3 | grep -q 'sleep 1000'; do sleep 0.02; done
+until grep -q 'sleep 1000' < <("$cluster" --state "$state" ps node3); do sleep 0.02; done
 check "ps shows processes under their host" equal \
   "$("$cluster" --state "$state" ps | grep 'sleep 1000' | cut -d' ' -f1)" node3
 kill -TERM $sleeper

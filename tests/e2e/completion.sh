@@ -209,7 +209,7 @@ sed -i "s/:1:/:$(sed -n 's/^process [0-9]*:\([0-9]*\):.*/\1/p' "$own_record"):/"
 offers "dtlaunch kill ${id:0:8}" "$id" "${id:0:12}dead"
 rm "$leftover"
 touch "$work/go"
-job_is_over() { "$bin/dtlaunch" ps -a | grep -q "^$id .* exit 0 "; }
+job_is_over() { grep -q "^$id .* exit 0 " < <("$bin/dtlaunch" ps -a); }
 wait_for 20 "the end of the job" job_is_over
 offers "dtlaunch kill ${id:0:8}"
 offers "dtlaunch logs ${id:0:8}" "$id"

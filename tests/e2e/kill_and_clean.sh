@@ -99,7 +99,7 @@ on node2 sh -c 'agent=$(basename "$2/jobs/$1.agent".*); agent=${agent##*.}
   kill -STOP $keeper $agent $guard && kill -KILL $keeper $agent $guard' kill "$id" "$(runtime_folder node2)" ||
   fail "cannot kill agent and guard"
 left_on_node2() { on node2 "$e2e/count_alive" "$record"; }
-over_on_node1() { ! on node1 "$bin/dtlaunch" ps | grep -q "$id"; }
+over_on_node1() { ! grep -q "$id" < <(on node1 "$bin/dtlaunch" ps); }
 wait_for 20 "the job to end on node1" over_on_node1
 on node2 sh -c 'mv ~/.ssh/away ~/.ssh/authorized_keys'
 [ "$(left_on_node2)" -gt 0 ] || fail "nothing is left on node2 that could be cleaned up"

@@ -48,7 +48,7 @@ for rank in 0 1 2; do
     while :; do sleep 0.1; done' "$work"
 done
 wait_for 20 "all ranks to run; $(said)" ranks_run
-on node1 sh -c "ss -H -ltn 'sport = 29500'" | grep -q . && fail "the first node still listens"
+grep -q . < <(on node1 sh -c "ss -H -ltn 'sport = 29500'") && fail "the first node still listens"
 on node3 pkill -o -TERM -x dtlaunch # its PID 1, as a scheduler does
 wait
 expect_equal "statuses of the nodes" "$(statuses)" "143 143 143"

@@ -71,7 +71,7 @@ expect_status 0
 launch -hosts node2,node3 --push -ppn 1 -np 2 dttrain --version
 expect_status 0
 expect_out '^dttrain '
-content node3 | grep -q -- '-dttrain$' || fail "node3 has no dttrain: $(content node3)"
+grep -q -- '-dttrain$' < <(content node3) || fail "node3 has no dttrain: $(content node3)"
 
 # A full disk: names the host, the folder and the reason, and leaves nothing.
 on node4 sh -c 'mkdir -p ~/.cache && mount -t tmpfs -o size=256k none ~/.cache'

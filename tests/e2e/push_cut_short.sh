@@ -6,7 +6,7 @@ need_cluster 2 --rate 8mbit
 cache='.cache/dtlaunch'
 on node2 mount -t tmpfs none "$bin"
 content() { on node2 sh -c "cd ~/$cache 2>/dev/null && ls -A"; }
-arriving() { content | grep -q '^\.new-'; }
+arriving() { grep -q '^\.new-' < <(content); }
 empty() { [ -z "$(content)" ]; }
 
 # The launcher dies.

@@ -92,7 +92,7 @@ expect_status 0
 expect_count 0 'dtagent --service' "$work/out"
 on node1 "$bin/dtagent" --service --allow-root >"$work/service" 2>&1 &
 service_exec=$!
-answers() { on node1 "$bin/dtagent" --bridge </dev/null 2>/dev/null | grep -q DTLAUNCH-AGENT; }
+answers() { grep -q DTLAUNCH-AGENT < <(on node1 "$bin/dtagent" --bridge </dev/null 2>/dev/null); }
 wait_for 10 "the next service" answers
 on node1 pkill -TERM -f '^[^ ]*dtagent --service'
 wait "$service_exec" || fail "the service ended with status $?"

@@ -80,7 +80,7 @@ end_job
 expect_status 143
 stopped=$(on node1 ls /tmp/stopped | sed -n 's/^checkpoint-//p' | sort -n | tail -n 1)
 [ $((stopped % 10)) != 0 ] || [ "$stopped" -lt 80 ] || fail "it was not stopped: checkpoint-$stopped"
-on node1 ls /tmp/stopped | grep -q partial && fail "half of a checkpoint is left"
+grep -q partial < <(on node1 ls /tmp/stopped) && fail "half of a checkpoint is left"
 train /tmp/stopped
 expect_status 0
 expect_equal "after SIGTERM" "$(parameters)" "$whole"

@@ -102,7 +102,7 @@ on node3 pkill -KILL -f '^sshd(-session)?: root'
 launch -hosts node3 -np 1 echo hello
 expect_status 0
 expect_out '^hello$'
-connected_again() { on node1 "$bin/dtlaunch" up --list | grep -q '^node3 connected'; }
+connected_again() { grep -q '^node3 connected' < <(on node1 "$bin/dtlaunch" up --list); }
 wait_for 10 "node3 to be connected again" connected_again
 
 # Another user is refused; idle connections end by themselves.

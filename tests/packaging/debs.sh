@@ -51,7 +51,7 @@ expect 'accuracy' sh -c "cd '$work' && dtlaunch -np 2 dttrain --demo"
 expect 'allreduce' dtlaunch -np 2 dtring-perf -e 4K allreduce
 # A minimal system may exclude /usr/share/man (dpkg.cfg.d): then the list must have the pages.
 for page in man1/dtlaunch.1 man1/dttrain.1 man5/dtlaunch-hostfile.5 man8/dtagent.8; do
-  dpkg -L dtlaunch | grep -qx "/usr/share/man/$page.gz" || fail "no page $page"
+  grep -qx "/usr/share/man/$page.gz" < <(dpkg -L dtlaunch) || fail "no page $page"
 done
 for file in /usr/lib/systemd/user/dtagent.service /usr/share/doc/dtlaunch/copyright; do
   [ -s $file ] || fail "no $file"

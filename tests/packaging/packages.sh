@@ -32,7 +32,7 @@ said=$("$bin/dtlaunch" -np 2 sh -c 'echo rank') || fail "dtlaunch: $said"
 [ "$("$bin/dtlaunch" --names)" = "$work/root/usr/libexec/dtlaunch/names" ] || fail "--names: $("$bin/dtlaunch" --names 2>&1)"
 
 expect_library() { # PROGRAM LIBRARY PLACE: a pattern of the end of its line
-  "$bin/$1" --version -v | grep -q "^  $2 .* $3" ||
+  grep -q "^  $2 .* $3" < <("$bin/$1" --version -v) ||
     fail "$1 should have $2 $3: $("$bin/$1" --version -v)"
 }
 for library in libssh OpenSSL libssl zlib libstdc++ glibc; do expect_library dtlaunch $library '/.*\.so'; done
@@ -49,5 +49,5 @@ done
 for source in glibc hwloc openblas openssl; do
   grep -q "^Static-Built-Using:.*\b$source (= " <<<"$fields" || fail "$source is not named: $fields"
 done
-dpkg-deb -f libdtring2_*.deb Depends | grep -q libssl3 || fail "libdtring2 does not depend on libssl3"
+grep -q libssl3 < <(dpkg-deb -f libdtring2_*.deb Depends) || fail "libdtring2 does not depend on libssl3"
 du -b ./*.deb

@@ -37,7 +37,7 @@ for program in "${programs[@]}"; do
 done
 for program in dtlaunch dttrain dtagent dtring-perf; do
   clean "$program" --version >"$folder/out" || fail "$program --version ended with $?"
-  head -n 1 "$folder/out" | grep -qF "$version" || fail "$program --version says $(cat "$folder/out")"
+  [[ $(head -n 1 "$folder/out") = *"$version"* ]] || fail "$program --version says $(cat "$folder/out")"
 done
 
 # By PATH, by its own path, and through a link elsewhere, it finds dtagent beside itself.
@@ -84,7 +84,7 @@ assert ring.dt_comm_destroy(comm) == 0
 PYTHON
 clean dtlaunch -np 2 python "$folder/two.py" >"$folder/out" || fail "libdtring: $(cat "$folder/out")"
 [ "$(ranks)" = "sum 3 sum 3 " ] || fail "libdtring's sum of 1 and 2: $(cat "$folder/out")"
-if clean python -c 'import dtring' 2>/dev/null && ! pip show -f dtlaunch | grep -q 'dtring/__init__.py'; then
+if clean python -c 'import dtring' 2>/dev/null && ! grep -q 'dtring/__init__.py' < <(pip show -f dtlaunch); then
   fail "import dtring finds a package that is none"
 fi
 

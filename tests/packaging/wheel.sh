@@ -50,7 +50,7 @@ echo "built in $((SECONDS - began)) s"
 [ ! -s "$folder/ccache.stats" ] || CCACHE_STATSLOG="$folder/ccache.stats" ccache --show-log-stats | grep Hits: | head -n 1
 state >"$folder/after"
 diff "$folder/before" "$folder/after" || fail "pip wheel . wrote into the source tree"
-(cd "$tree" && find . -mindepth 1 -maxdepth 1 -type d) | grep -qx ./build || fail "it was not built in build/"
+[ -d "$tree/build" ] || fail "it was not built in build/"
 
 version=$(sed -n 's/^project(dtlaunch VERSION \([^ ]*\).*/\1/p' "$root/CMakeLists.txt")
 name=dtlaunch-$version-py3-none-manylinux_2_34_x86_64.whl

@@ -23,7 +23,7 @@ pc=$(find "$folder/prefix" -name dtring.pc)
 [ -n "$library" ] && [ -n "$pc" ] || fail "installed: $(find "$folder/prefix" -type f)"
 
 abi=$(sed -n 's/^#define DT_ABI //p' "$folder/prefix/include/dtring.h")
-readelf -d "$library" | grep -q "SONAME.*\[libdtring\.so\.$abi\]" || fail "the soname is not that of ABI $abi"
+grep -q "SONAME.*\[libdtring\.so\.$abi\]" < <(readelf -d "$library") || fail "the soname is not that of ABI $abi"
 "$here/symbols.sh" "$library"
 
 # The man page's program: from its first #include to the end of that block.

@@ -42,6 +42,15 @@ messages_case() {  # messages_case STATUS TEXT LINE
   put launcher/a.cc "$3"
   expect "$1" "$2" messages.py "$tree"
 }
+pipes_case() {  # pipes_case STATUS TEXT LINE
+  new_tree
+  put tests/a.sh '#!/bin/bash' "$3"
+  expect "$1" "$2" pipes.py "$tree"
+}
+pipes_case 1 'tests/a.sh:2: a pipe to grep -q' 'ls -l | grep -Eq -- x && y'
+pipes_case 0 kept 'grep -q x < <(ls) || grep -q y file'
+pipes_case 0 kept 'on node1 sh -c "ss -H | grep -q ."'
+
 messages_case 0 kept 'throw option_error("-np " + text, "not a number", "-np 2");'
 messages_case 0 kept '// -np is no number'
 messages_case 0 kept 'Error file_error(std::string place);'

@@ -89,7 +89,8 @@ echo "a lost node was noticed after $noticed ms"
 wait_for 15 "the script's last line" grep -q ^status "$work/out"
 expect_out '^status 69$'
 expect_err '^  try +scontrol show node node3$'
-slurm sh -c "$(sed -n 's/^  try *//p' "$work/err")" | grep -q '^NodeName=node3 ' || fail "what the card suggests does not work"
+grep -q '^NodeName=node3 ' < <(slurm sh -c "$(sed -n 's/^  try *//p' "$work/err")") ||
+  fail "what the card suggests does not work"
 expect_equal "ranks that saved after a node was lost" "$(saved)" 2
 slurm scancel "$job_number"
 hosts=(node1 node2)

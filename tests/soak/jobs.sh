@@ -29,7 +29,7 @@ serve() { # HOST: starts its service, whose exec is recorded
 services=()
 serve node1
 serve node3
-answers() { on "$1" "$bin/dtagent" --bridge </dev/null 2>/dev/null | grep -q DTLAUNCH-AGENT; }
+answers() { grep -q DTLAUNCH-AGENT < <(on "$1" "$bin/dtagent" --bridge </dev/null 2>/dev/null); }
 wait_for 30 "the services" eval 'answers node1 && answers node3'
 run "$cluster" exec node1 "$bin/dtlaunch" up -f "$work/hosts"
 expect_status 0
