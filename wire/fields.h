@@ -336,6 +336,52 @@ void fields(Io& io, M& m) {
   io.text("text", m.text, kMaxTextBytes);
 }
 
+DTL_MESSAGE(45, ServePmix);
+template <class Io, Is<ServePmix> M>
+void fields(Io& io, M& m) {
+  io.text("space", m.space, kMaxNameBytes);
+  io.number("node", m.node, kMaxRanks - 1);
+  texts(io, "hosts", m.hosts, kMaxRanks, kMaxNameBytes);
+  io.list("places", m.places, kMaxRanks, kLeastPmixPlace,
+          [](Io& to, auto& place) { fields(to, place); });
+}
+DTL_MESSAGE(46, PmixReady);
+template <class Io, Is<PmixReady> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  texts(io, "variables", m.variables, kMaxPmixVariables, kMaxPathBytes);
+}
+DTL_MESSAGE(47, PmixFence);
+template <class Io, Is<PmixFence> M>
+void fields(Io& io, M& m) {
+  rank_list(io, m.ranks);
+  io.bytes("data", m.data, kMaxPmixBytes);
+  io.flag("more", m.more);
+}
+DTL_MESSAGE(48, PmixFenced);
+template <class Io, Is<PmixFenced> M>
+void fields(Io& io, M& m) {
+  rank_list(io, m.ranks);
+  io.bytes("data", m.data, kMaxPmixBytes);
+  io.flag("more", m.more);
+}
+DTL_MESSAGE(49, PmixWanted);
+template <class Io, Is<PmixWanted> M>
+void fields(Io& io, M& m) {
+  io.number("rank", m.rank, kMaxRanks - 1);
+  io.number("node", m.node, kMaxRanks - 1);
+  io.number("number", m.number, UINT32_MAX);
+}
+DTL_MESSAGE(50, PmixGiven);
+template <class Io, Is<PmixGiven> M>
+void fields(Io& io, M& m) {
+  io.number("node", m.node, kMaxRanks - 1);
+  io.number("number", m.number, UINT32_MAX);
+  io.number("failure", m.failure, UINT32_MAX);
+  io.bytes("data", m.data, kMaxPmixBytes);
+  io.flag("more", m.more);
+}
+
 #undef DTL_MESSAGE
 
 // The tail of a message; nullptr if it has none.

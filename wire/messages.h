@@ -18,6 +18,7 @@
 //   A: RankStates periodically after WatchRanks
 //   A: Leaving after WatchNotices, once the node will be taken away
 //   L: ServePmi before Start         A: PmiFence at each barrier of PMI; L: PmiFenced
+//   L: ServePmix before Start        A: PmixFence, L: PmixFenced; both: PmixWanted, PmixGiven
 //   A: MpiNews about a rank, before the Exited it explains
 //   L: Finish                        A: Finished (nothing is left); the agent exits 0
 //   both: Heartbeat each second; any frame counts as life
@@ -37,7 +38,7 @@
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 11;
+constexpr std::uint32_t kProtocol = 12;
 constexpr int kInputDescriptor = 3;           // of dtagent --input: the launcher's standard input
 constexpr std::size_t kFirstStdin = 4 << 10;  // of the first Stdin frame of a rank
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
@@ -113,6 +114,21 @@ struct PmiEntry {
 struct PmiFenced {  // every node has sent its PmiFence: the entries of all of them
   std::vector<PmiEntry> entries;
   bool more = false;  // another one follows; the last one ends the barrier
+};
+struct PmixPlace {            // of a rank
+  std::uint32_t node = 0;     // as an index of ServePmix::hosts
+  std::uint32_t program = 0;  // MPI_APPNUM
+};
+struct ServePmix {         // the ranks of the node find a PMIx server: dtpmix, which gets this, too
+  std::string space;       // the job's namespace
+  std::uint32_t node = 0;  // this one
+  std::vector<std::string> hosts;  // the nodes' names, each another one
+  std::vector<PmixPlace> places;   // of all ranks, in order of rank
+};
+struct PmixFenced {  // every node with one of these ranks has sent its PmixFence: the data of all
+  std::vector<std::uint32_t> ranks;  // as in PmixFence
+  std::string data;
+  bool more = false;  // another one follows; the last one ends the fence
 };
 struct Stdin {
   std::uint32_t rank = 0;
@@ -296,6 +312,15 @@ struct PmiFence {  // every rank of the node waits in the barrier; what they hav
   std::vector<PmiEntry> entries;
   bool more = false;  // another one follows, for the same barrier
 };
+struct PmixFence {  // every one of these ranks on the node waits in a fence; what they have put
+  std::vector<std::uint32_t> ranks;  // in order; empty: all ranks of the job
+  std::string data;                  // libpmix's own, for the libpmix of other nodes
+  bool more = false;                 // another one follows, for the same fence
+};
+struct PmixReady {  // from dtpmix to its agent only: where the rank finds the server
+  std::uint32_t rank = 0;
+  std::vector<std::string> variables;  // "NAME=value"
+};
 enum class MpiEvent : std::uint8_t {
   kAborted = 1,  // it called MPI_Abort(code)
   kLeft = 2,     // it exited with status 0: code 0: between MPI_Init and MPI_Finalize; code 1:
@@ -317,6 +342,17 @@ struct Trouble {  // the agent failed and ends its ranks: guard lost, no descrip
 struct Heartbeat {
   std::uint64_t monotonic_ms = 0;
 };
+struct PmixWanted {          // a node wants what a rank of another node has put: asked of that node
+  std::uint32_t rank = 0;    // whose data
+  std::uint32_t node = 0;    // that wants it
+  std::uint32_t number = 0;  // its own number of the question
+};
+struct PmixGiven {                     // the answer
+  std::uint32_t node = 0, number = 0;  // as in PmixWanted
+  std::uint32_t failure = 0;           // libpmix's status, negated; 0: here it is
+  std::string data;
+  bool more = false;  // another one follows
+};
 struct Received {  // after Reconnect: this many frames have arrived and need not be kept
   std::uint64_t frames = 0;
 };
@@ -327,17 +363,19 @@ using Message =
                  Heartbeat, StdinTaken, Examine, Examined, OutputRules, Credit, Skipped, Signal,
                  Notice, Evidence, Environment, Stack, WatchRanks, RankStates, NativeStack,
                  Reconnect, Resume, Resumed, Received, WatchNotices, Leaving, StdinClosed, ServePmi,
-                 PmiFence, PmiFenced, MpiNews>;
+                 PmiFence, PmiFenced, MpiNews, ServePmix, PmixReady, PmixFence, PmixFenced,
+                 PmixWanted, PmixGiven>;
 
 // Who sends which. Each side visits all messages, so a forgotten message does not compile.
 template <class M>
-concept LaunchersMessage = OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill,
-                                 Finish, Examine, OutputRules, Credit, Signal, Environment,
-                                 WatchRanks, Reconnect, Resume, WatchNotices, ServePmi, PmiFenced>;
+concept LaunchersMessage =
+    OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill, Finish, Examine,
+          OutputRules, Credit, Signal, Environment, WatchRanks, Reconnect, Resume, WatchNotices,
+          ServePmi, PmiFenced, ServePmix, PmixFenced>;
 template <class M>
 concept AgentsMessage =
     OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited, Finished, Trouble,
           StdinTaken, Examined, Skipped, Notice, Evidence, Stack, RankStates, NativeStack, Resumed,
-          Leaving, StdinClosed, PmiFence, MpiNews>;
+          Leaving, StdinClosed, PmiFence, MpiNews, PmixReady, PmixFence>;
 
 }  // namespace dtl

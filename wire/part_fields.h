@@ -147,4 +147,15 @@ void pmi_entries(Io& io, M& entries) {
           [](Io& to, auto& entry) { fields(to, entry); });
 }
 
+template <class Io, Is<PmixPlace> M>
+void fields(Io& io, M& m) {
+  io.number("node", m.node, kMaxRanks - 1);
+  io.number("program", m.program, kMaxRanks - 1);
+}
+template <class Io, class M>
+void rank_list(Io& io, M& ranks) {
+  io.list("ranks", ranks, kMaxRanks, 4,
+          [](Io& to, auto& rank) { to.number("ranks", rank, kMaxRanks - 1); });
+}
+
 }  // namespace dtl

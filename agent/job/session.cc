@@ -214,6 +214,7 @@ void AgentSession::dispatch(Message message) {
       [&](const Examine& question) { node_->examine(question); },
       [&](ServePmi& job) { pmi_.serve(std::move(job)); },
       [&](PmiFenced& part) { pmi_.fenced(std::move(part)); },
+      [&](const OneOf<ServePmix, PmixFenced, PmixWanted, PmixGiven> auto&) { unexpected(message); },
       [&](const OutputRules& rules) { streams_.set_rules(rules); },
       [&](const Credit& credit) { streams_.give_credit(credit); },
       [&](const Reconnect& agreed) {

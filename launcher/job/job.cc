@@ -46,6 +46,9 @@ void hear(Turn& turn, const FromAgent& event) {
       },
       [&](const PmiFence& message) { hear_fence(turn, event.node, message); },
       [&](const MpiNews& message) { hear_mpi_news(turn, event.node, message); },
+      [&](const OneOf<PmixReady, PmixFence, PmixWanted, PmixGiven> auto&) {
+        garbage(turn, event.node, "a message of PMIx, which was not asked for");
+      },
       [&](const RankStates& message) { hear_states(turn, event.node, message); },
       [&](const Finished& message) { hear_finished(turn, event.node, message); },
       [&](const Leaving& message) {

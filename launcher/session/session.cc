@@ -284,7 +284,7 @@ LastWords SessionShell::hear(int index, Message& message) {
       // Only the state machine handles these.
       [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished, Trouble, Evidence,
                      Stack, RankStates, NativeStack, Heartbeat, Resumed, Received, Leaving,
-                     PmiFence, MpiNews> auto&) {},
+                     PmiFence, MpiNews, PmixReady, PmixFence, PmixWanted, PmixGiven> auto&) {},
       [](const LaunchersMessage auto&) {}};
   std::visit(show, message);
   return words;

@@ -117,6 +117,12 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       ServePmi{4, 2, "0123abcd.0", "(vector,(0,2,2))", {{2, 0}, {3, 1}}},
       PmiFenced{{{"P0-bc", "tcp#10.0.0.1"}, {"P1-bc", std::string("\0\xff", 2)}}, false},
       Leaving{"aws: terminate", 118000},
+      ServePmix{"0123abcd.0", 1, {"node1", "node2"}, {{0, 0}, {1, 1}}},
+      PmixReady{1, {"PMIX_RANK=1", "PMIX_NAMESPACE=0123abcd.0"}},
+      PmixFence{{0, 1}, std::string("\0\xff", 2), true},
+      PmixFenced{{}, "data", false},
+      PmixWanted{1, 0, 5},
+      PmixGiven{0, 5, 46, "", false},
   };
   std::vector<std::pair<std::string, Message>> named;
   for (const Message& message : messages) named.emplace_back(message_name(message), message);
