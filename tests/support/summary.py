@@ -7,8 +7,8 @@ A RESULT is a JUnit file of ctest (PRESET.junit.xml), the log of tests/fuzz/libf
 the table of tests/clean_room/clean_room or scripts/lint (*.tsv: what, seconds, "passed", "skipped" or
 "failed", why). PRESET.again.junit.xml beside a JUnit file has the second try of what failed.
 
-A test that failed and then passed, alone, is unsteady: it is named, both outputs are kept in FOLDER, and the
-run passes. Two unsteady tests fail the run, and so does a crash or a sanitizer's report at any try.
+A test that failed and then passed, alone, is unsteady: it is named with what it said first, both outputs are kept
+in FOLDER, and the run passes. Two unsteady tests fail the run, and so does a crash or a sanitizer's report at any try.
 Exit status 1 when the run failed, or when one of the results has nothing that ran.
 """
 import argparse
@@ -127,7 +127,7 @@ class Summary:
         elif crash:
             self.fail(f"{first.label}: passed when it was run again, but a crash is not excused: {crash}", first.words())
         else:
-            self.unsteady.append((first.label, self.keep(tries)))
+            self.unsteady.append((first.label, self.keep(tries), first.words()))
 
     def keep(self, tries):
         """Writes the outputs of all tries; returns the files."""
@@ -199,9 +199,11 @@ class Summary:
             print(f"failed: {name}")
             for line in self.words.get(name, []):
                 print(f"  | {line}")
-        for name, files in self.unsteady:
+        for name, files, words in self.unsteady:
             print(f"unsteady: {name} failed, and passed when it was run again alone; both outputs: "
                   + " ".join(map(str, files)))
+            for line in words:
+                print(f"  | {line}")
         skipped = sum(map(len, self.skipped.values()))
         counts = self.counts + [f"{skipped} skipped"] + ([f"{len(self.unsteady)} unsteady"] if self.unsteady else [])
         print(f"scripts/test: {'FAILED' if self.failed else 'passed'}: {', '.join(counts)}, "

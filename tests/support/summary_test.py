@@ -53,12 +53,13 @@ class SummaryTest(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("failed: a (release)\n", said)
 
-    def test_one_unsteady_test_is_named_and_both_outputs_are_kept(self):
+    def test_one_unsteady_test_is_named_with_its_words_and_both_outputs_are_kept(self):
         status, said = self.run_summary([case("a b", "fail", "first"), case("c", "run")], [case("a b", "run", "second")])
         self.assertEqual(status, 0)
         files = [self.folder / "unsteady" / f"release.a_b.{number}.txt" for number in (1, 2)]
         self.assertEqual([file.read_text() for file in files], ["first", "second"])
-        self.assertEqual(said.splitlines()[-2], "unsteady: a b (release) failed, and passed when it was run again alone; "
+        self.assertEqual(said.splitlines()[-2], "  | first")
+        self.assertEqual(said.splitlines()[-3], "unsteady: a b (release) failed, and passed when it was run again alone; "
                          f"both outputs: {files[0]} {files[1]}")
         self.assertIn("passed: 2 tests of the release build, 0 skipped, 1 unsteady, 0 failed", said.splitlines()[-1])
 
