@@ -57,6 +57,30 @@ bool has_number_of_ranks(const CommandLine& line) {
          !place.rank_map.empty();
 }
 
+bool has_number_of_nodes(const CommandLine& line) {
+  return line.placement.nodes || line.placement.node_range;
+}
+
+const std::string* find_variable(const Variables& environment, std::string_view name) {
+  const auto at = std::find_if(environment.begin(), environment.end(),
+                               [name](const auto& each) { return each.first == name; });
+  return at == environment.end() ? nullptr : &at->second;
+}
+
+// PET_NNODES is torchrun's default for --nnodes.
+void take_nodes(const std::string& value, CommandLine& line) {
+  SizeRange range;
+  const std::string wrong = read_range(value, range);
+  if (!wrong.empty()) {
+    throw option_error(fmt::format("PET_NNODES={}", one_shell_word(value)), wrong, "--nnodes 2");
+  }
+  if (range.least == range.most) {
+    line.placement.nodes = range.least;
+  } else {
+    line.placement.node_range = range;
+  }
+}
+
 // PET_NPROC_PER_NODE is torchrun's default for --nproc-per-node.
 void take_ranks_per_node(const std::string& value, CommandLine& line) {
   const std::string word = to_lower(value);
@@ -120,25 +144,30 @@ void run_with_python(const OptionWords& words, bool module, const Variables& env
   if (command.empty() || has_foreign(words, "no-python")) return;
   // -m MODULE has put "python3 -m MODULE" there.
   if (words.has("-m")) command.erase(command.begin(), command.begin() + 2);
-  const auto said = std::find_if(environment.begin(), environment.end(),
-                                 [](const auto& each) { return each.first == "PYTHON_EXEC"; });
+  const std::string* said = find_variable(environment, "PYTHON_EXEC");
   // -u: otherwise Python keeps output to a pipe until its buffer is full.
-  std::vector<std::string> python = {said == environment.end() ? "python3" : said->second, "-u"};
+  std::vector<std::string> python = {said == nullptr ? "python3" : *said, "-u"};
   if (module || words.has("-m")) python.emplace_back("-m");
   command.insert(command.begin(), python.begin(), python.end());
 }
 
 void take_torchrun_defaults(const OptionWords& words, const Variables& environment,
                             CommandLine& line) {
-  const bool stands_alone = has_foreign(words, "standalone") && !names_hosts(line);
-  if (stands_alone && !line.starting.scheduler)
+  const std::string* nodes = find_variable(environment, "PET_NNODES");
+  // With these it is Kubernetes' own (plan/schedulers/kubernetes.cc).
+  const bool is_pods = find_variable(environment, "PET_NODE_RANK") != nullptr ||
+                       find_variable(environment, "PET_RDZV_ENDPOINT") != nullptr;
+  if (nodes != nullptr && !is_pods && !has_number_of_nodes(line)) take_nodes(*nodes, line);
+  // On its own it starts ranks on this host alone, also in a scheduler's job with several.
+  const bool is_one =
+      has_foreign(words, "standalone") || (nodes == nullptr && !has_number_of_nodes(line));
+  if (is_one && !names_hosts(line) && !line.starting.scheduler) {
     line.starting.scheduler = static_cast<const Scheduler*>(nullptr);
+  }
   // --nproc-per-node auto leaves no number.
   if (has_number_of_ranks(line) || has_foreign(words, "nproc-per-node")) return;
-  const auto said = std::find_if(environment.begin(), environment.end(), [](const auto& each) {
-    return each.first == "PET_NPROC_PER_NODE";
-  });
-  take_ranks_per_node(said == environment.end() ? "1" : said->second, line);
+  const std::string* ranks = find_variable(environment, "PET_NPROC_PER_NODE");
+  take_ranks_per_node(ranks == nullptr ? "1" : *ranks, line);
 }
 
 void check_program(CalledAs called, const CommandLine& line) {

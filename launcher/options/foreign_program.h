@@ -31,8 +31,9 @@ bool take_module_flag(std::vector<std::string>& arguments);
 // module: take_module_flag() has found one.
 void run_with_python(const OptionWords& words, bool module, const Variables& environment,
                      ProgramLine& program);
-// torchrun starts one rank per node if nothing says how many, and with --standalone it asks no
-// scheduler. Throws Error(kUsage) for a number in PET_NPROC_PER_NODE that is none.
+// torchrun starts one rank per node if nothing says how many, and uses this host alone, whatever
+// scheduler's job it is in, unless --nnodes, PET_NNODES or hosts are given. Throws Error(kUsage)
+// for a number in PET_NNODES or PET_NPROC_PER_NODE that is none.
 void take_torchrun_defaults(const OptionWords& words, const Variables& environment,
                             CommandLine& line);
 

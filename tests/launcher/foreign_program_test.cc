@@ -82,11 +82,32 @@ TEST(ForeignProgram, TorchrunStartsOneRankPerNodeUnlessTold) {
               HasSubstr("PET_NPROC_PER_NODE=x: not a whole number"));
 }
 
-TEST(ForeignProgram, StandaloneAsksNoScheduler) {
-  const auto scheduler = [](const Words& words) { return torchrun(words).starting.scheduler; };
-  EXPECT_EQ(scheduler({"--standalone", "t.py"}), std::optional<const Scheduler*>(nullptr));
-  EXPECT_EQ(scheduler({"--nnodes=1", "t.py"}), std::nullopt);
+TEST(ForeignProgram, TorchrunUsesThisHostAloneUnlessTold) {
+  const auto scheduler = [](const Words& words, const Variables& environment = {}) {
+    return torchrun(words, environment).starting.scheduler;
+  };
+  const std::optional<const Scheduler*> none(nullptr);
+  EXPECT_EQ(scheduler({"t.py"}), none);
+  EXPECT_EQ(scheduler({"--nproc-per-node", "2", "t.py"}), none);
+  EXPECT_EQ(scheduler({"--standalone", "--nnodes=2", "t.py"}), none);
+  EXPECT_EQ(scheduler({"--nnodes=2", "t.py"}), std::nullopt);
+  EXPECT_EQ(scheduler({"--nnodes=1:2", "t.py"}), std::nullopt);
+  EXPECT_EQ(scheduler({"t.py"}, {{"PET_NNODES", "2"}}), std::nullopt);
   EXPECT_EQ(scheduler({"--standalone", "-hosts", "a", "t.py"}), std::nullopt);
+  EXPECT_EQ(scheduler({"-hosts", "a", "t.py"}), std::nullopt);
+}
+
+TEST(ForeignProgram, TorchrunReadsItsVariableForNodes) {
+  const auto place = [](const char* value, const Words& words = {"t.py"}) {
+    return torchrun(words, {{"PET_NNODES", value}}).placement;
+  };
+  EXPECT_EQ(place("2").nodes, 2);
+  EXPECT_EQ(place("1:3").node_range->most, 3);
+  EXPECT_EQ(torchrun({"t.py"}, {{"PET_NNODES", "2"}, {"PET_NODE_RANK", "0"}}).placement.nodes,
+            std::nullopt);
+  EXPECT_EQ(place("2", {"--nnodes=4", "t.py"}).nodes, 4);
+  EXPECT_THAT(refusal(CalledAs::kTorchrun, {"t.py"}, {{"PET_NNODES", "x"}}),
+              HasSubstr("PET_NNODES=x: "));
 }
 
 TEST(ForeignProgram, NeedsAProgram) {
