@@ -89,15 +89,12 @@ std::string judge_mpi(const std::vector<MpiQuestion>& questions,
 
 PmiChoice parse_pmi(std::string_view text) {
   if (text == "auto") return PmiChoice::kAuto;
-  if (text == "pmi1") return PmiChoice::kPmi1;
+  // A library says in its first line which of the two it speaks.
+  if (text == "pmi1" || text == "pmi2") return PmiChoice::kPmi1;
   if (text == "none") return PmiChoice::kNone;
   const std::string typed = fmt::format("--pmi {}", text);
-  if (text == "pmi2") {
-    throw option_error(typed, "dtlaunch serves PMI-1 only; MPICH and Intel MPI speak that, too",
-                       "--pmi auto");
-  }
   if (text == "pmix") {
-    throw option_error(typed, "Open MPI uses PMIx, and dtlaunch serves PMI-1 only",
+    throw option_error(typed, "Open MPI uses PMIx, and dtlaunch serves PMI-1 and PMI-2",
                        "Open MPI's own mpirun; or --pmi auto, for MPICH and Intel MPI");
   }
   throw option_error(typed, "not an interface of MPI libraries", "--pmi auto, pmi1 or none");

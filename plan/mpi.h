@@ -11,7 +11,7 @@
 
 namespace dtl {
 
-// "auto", "pmi1" or "none". Throws Error(kUsage) for other words; for interfaces that dtlaunch does
+// "auto", "pmi1", "pmi2" or "none". Throws Error(kUsage) for other words; for interfaces that dtlaunch does
 // not serve, it says so.
 PmiChoice parse_pmi(std::string_view text);
 

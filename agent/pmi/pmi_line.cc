@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "agent/pmi/pmi2_message.h"
+#include "base/text.h"
+
 namespace dtl {
 namespace {
 
@@ -72,7 +75,27 @@ void PmiReader::read_spawn_line(std::string_view line) {
   if (line == "endcmd" && spawns_ == spawns_so_far_) in_spawn_ = false;
 }
 
+std::optional<PmiCommand> PmiReader::next_message() {
+  const std::string_view left = std::string_view(bytes_).substr(read_);
+  if (left.size() < kPmi2LengthBytes) return std::nullopt;
+  const auto length = parse_integer(trim(left.substr(0, kPmi2LengthBytes)), 1, kMaxPmi2Message);
+  if (!length) {
+    read_ = searched_ = bytes_.size();
+    return PmiCommand{{}, {}, std::string(left.substr(0, kMaxPmiLine))};
+  }
+  const std::size_t whole = kPmi2LengthBytes + static_cast<std::size_t>(*length);
+  if (left.size() < whole) return std::nullopt;
+  const PmiCommand command =
+      parse_pmi2_message(left.substr(kPmi2LengthBytes, whole - kPmi2LengthBytes));
+  read_ = searched_ = read_ + whole;
+  return command;
+}
+
 std::optional<PmiCommand> PmiReader::next() {
+  constexpr std::string_view kInit = "cmd=init";
+  const bool is_init =
+      std::string_view(bytes_).substr(read_).starts_with(kInit.substr(0, kPmi2LengthBytes));
+  if (version_ == PmiVersion::k2 && !is_init) return next_message();
   while (const auto line = next_line()) {
     if (line->size() > kMaxPmiLine) return PmiCommand{{}, {}, std::string(*line)};
     if (in_spawn_) {

@@ -29,16 +29,24 @@ struct PmiCommand {
 // with them and resolve them when they get the value back, others do neither.
 PmiCommand parse_pmi_line(std::string_view line);  // without its "\n"
 
-// Finds commands in a rank's bytes, however they are cut. Keeps at most a line of them.
+enum class PmiVersion { k1, k2 };
+
+// Finds commands in a rank's bytes, however they are cut. Keeps at most a line or message of them.
 class PmiReader {
  public:
+  // Of what follows; at first k1. A line with init is read in both: a program that spoke PMI-2 may
+  // have died, and another one begins.
+  void expect(PmiVersion version) { version_ = version; }
+  PmiVersion expected() const { return version_; }
   void feed(std::string_view bytes);
   std::optional<PmiCommand> next();  // nullopt: no whole command is left
 
  private:
+  std::optional<PmiCommand> next_message();
   std::optional<std::string_view> next_line();
   void read_spawn_line(std::string_view line);
 
+  PmiVersion version_ = PmiVersion::k1;
   std::string bytes_;
   std::size_t read_ = 0;      // bytes of it that are taken
   std::size_t searched_ = 0;  // and that are known to have no end of line

@@ -62,7 +62,7 @@ const std::pair<std::string_view, PmiServer::Handler> PmiServer::kHandlers[] = {
     {"get_maxes", &PmiServer::maxes},
     {"get_universe_size", &PmiServer::universe_size},
     {"get_appnum", &PmiServer::appnum},
-    {"get_my_kvsname", &PmiServer::space_name},
+    {"get_my_kvsname", &PmiServer::my_space_name},
     {"put", &PmiServer::put},
     {"get", &PmiServer::get},
     {"barrier_in", &PmiServer::enter_barrier},
@@ -129,20 +129,28 @@ void PmiServer::tell_who_left() {
   gone_.reset();
 }
 
+PmiServer::Handler PmiServer::handler1(std::string_view name) {
+  const auto found = std::find_if(std::begin(kHandlers), std::end(kHandlers),
+                                  [&](const auto& each) { return each.first == name; });
+  return found == std::end(kHandlers) ? nullptr : found->second;
+}
+
 void PmiServer::handle(Rank& rank, pid_t process, const PmiCommand& command) {
+  const bool is_pmi2 = rank.reader.expected() == PmiVersion::k2;
   if (command.name.empty()) {
-    return break_off(rank, fmt::format("sent what is not PMI-1: \"{}\"", quote(command.line)));
+    return break_off(
+        rank, fmt::format("sent what is not PMI-{}: \"{}\"", is_pmi2 ? 2 : 1, quote(command.line)));
   }
   if (command.name == "init") return init(rank, process, command);
   if (command.name == "abort") return abort(rank, command);  // MPICH does if init fails, too
-  const auto handler = std::find_if(std::begin(kHandlers), std::end(kHandlers),
-                                    [&](const auto& each) { return each.first == command.name; });
+  if (is_pmi2 && command.name == "fullinit") return fullinit(rank, command);
+  const Handler handler = is_pmi2 ? handler2(command.name) : handler1(command.name);
   if (rank.phase != PmiPhase::kInitialised) {
     const char* when = rank.phase == PmiPhase::kUnused ? "before init" : "after finalize";
     return break_off(rank, fmt::format("sent a PMI command {}: \"{}\"", when, quote(command.line)));
   }
-  if (handler != std::end(kHandlers)) return (this->*handler->second)(rank, command);
-  if (refuse(rank, command)) return;
+  if (handler != nullptr) return (this->*handler)(rank, command);
+  if (is_pmi2 ? refuse2(rank, command) : refuse(rank, command)) return;
   break_off(rank, fmt::format("sent an unknown PMI command: \"{}\"", quote(command.line)));
 }
 
@@ -156,19 +164,31 @@ void PmiServer::init(Rank& rank, pid_t process, const PmiCommand& command) {
                                  process, rank.process));
   }
   const std::string* version = command.find("pmi_version");
+  rank.reader.expect(PmiVersion::k1);
+  if (version != nullptr && *version == "2") {  // fullinit follows
+    rank.reader.expect(PmiVersion::k2);
+    rank.process = process;
+    return reply(rank, "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n");
+  }
   const bool known = version != nullptr && *version == "1";
   reply(rank,
         fmt::format("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc={}\n", known ? 0 : -1));
   if (!known) return;
-  if (rank.barrier == Barrier::kInside) --inside_;  // its program died there
+  rank.process = process;
+  start_program(rank);
+}
+
+void PmiServer::start_program(Rank& rank) {
+  if (rank.barrier == Barrier::kInside) --inside_;  // the one before died there
   rank.barrier = Barrier::kOutside;
   rank.phase = PmiPhase::kInitialised;
-  rank.process = process;
+  std::erase_if(waits_, [&](const Wait& each) { return each.rank == rank.is.rank; });
   ++rank.starts;
 }
 
 void PmiServer::abort(Rank& rank, const PmiCommand& command) {
   const std::string* message = command.find("message");
+  if (message == nullptr) message = command.find("msg");  // Slurm's library of PMI-2
   effects_.push_back(
       pmi::News{{rank.is.rank, MpiEvent::kAborted, read_exit_code(command.find("exitcode")),
                  message == nullptr ? "" : quote(*message, kMaxAbortText)}});
@@ -180,14 +200,16 @@ bool PmiServer::refuse(Rank& rank, const PmiCommand& command) {
       std::find_if(std::begin(kRefusals), std::end(kRefusals),
                    [&](const Refusal& each) { return each.command == command.name; });
   if (refusal == std::end(kRefusals)) return false;
-  const bool is_new =
-      std::find(rank.said.begin(), rank.said.end(), command.name) == rank.said.end();
-  if (!refusal->say.empty() && is_new) {
-    rank.said.push_back(command.name);
-    effects_.push_back(pmi::Say{rank.is.rank, std::string(refusal->say)});
-  }
+  say_once(rank, command.name, refusal->say);
   reply(rank, std::string(refusal->answer));
   return true;
+}
+
+void PmiServer::say_once(Rank& rank, const std::string& command, std::string_view text) {
+  const bool is_new = std::find(rank.said.begin(), rank.said.end(), command) == rank.said.end();
+  if (text.empty() || !is_new) return;
+  rank.said.push_back(command);
+  effects_.push_back(pmi::Say{rank.is.rank, std::string(text)});
 }
 
 void PmiServer::maxes(Rank& rank, const PmiCommand&) {
@@ -205,9 +227,12 @@ void PmiServer::appnum(Rank& rank, const PmiCommand&) {
 
 // MPICH 5 names a shared memory segment after this, and one that a program has left behind breaks
 // the next one. So the second program of a rank gets another name.
-void PmiServer::space_name(Rank& rank, const PmiCommand&) {
-  const std::string program = rank.starts > 1 ? fmt::format(".{}", rank.starts) : "";
-  reply(rank, fmt::format("cmd=my_kvsname kvsname={}{} rc=0\n", job_.space, program));
+std::string PmiServer::space_name(const Rank& rank) const {
+  return job_.space + (rank.starts > 1 ? fmt::format(".{}", rank.starts) : "");
+}
+
+void PmiServer::my_space_name(Rank& rank, const PmiCommand&) {
+  reply(rank, fmt::format("cmd=my_kvsname kvsname={} rc=0\n", space_name(rank)));
 }
 
 // Of this program or an earlier one: all have the same keys.
@@ -226,9 +251,7 @@ void PmiServer::put(Rank& rank, const PmiCommand& command) {
   if (fault == nullptr && value->size() > kMaxPmiValueBytes) fault = "value_too_long";
   if (fault != nullptr) return reply(rank, fmt::format("cmd=put_result rc=-1 msg={}\n", fault));
   if (store(*key, *value)) return reply(rank, "cmd=put_result rc=0\n");
-  break_off(rank, fmt::format("put more into PMI's key space than a node may ({} keys, {} MiB): "
-                              "\"{}\"",
-                              kMaxPmiKeys, kMaxPmiSpace >> 20, quote(*key)));
+  break_off_full(rank, *key);
 }
 
 // False: this node has no space left.
@@ -251,14 +274,16 @@ bool PmiServer::store(const std::string& key, const std::string& value) {
   return true;
 }
 
+const std::string* PmiServer::look_up(const std::string& key) const {
+  if (key == kMappingKey) return job_.mapping.empty() ? nullptr : &job_.mapping;
+  const auto found = space_.find(key);
+  return found == space_.end() ? nullptr : &found->second.text;
+}
+
 void PmiServer::get(Rank& rank, const PmiCommand& command) {
   const std::string* key = command.find("key");
   const std::string* value = nullptr;
-  if (key != nullptr && names_space(command)) {
-    const auto found = space_.find(*key);
-    if (found != space_.end()) value = &found->second.text;
-    if (*key == kMappingKey) value = job_.mapping.empty() ? nullptr : &job_.mapping;
-  }
+  if (key != nullptr && names_space(command)) value = look_up(*key);
   // Old clients take no spaces in `msg`.
   reply(rank, value == nullptr ? "cmd=get_result rc=-1 msg=key_not_found\n"
                                : fmt::format("cmd=get_result rc=0 value={}\n", *value));
@@ -271,6 +296,10 @@ void PmiServer::enter_barrier(Rank& rank, const PmiCommand& command) {
   if (rank.barrier != Barrier::kOutside) {
     return break_off(rank, "entered PMI's barrier twice: \"cmd=barrier_in\"");
   }
+  enter(rank);
+}
+
+void PmiServer::enter(Rank& rank) {
   rank.barrier = Barrier::kInside;
   ++inside_;
   tell_who_left();
@@ -297,7 +326,12 @@ void PmiServer::end_barrier() {
     Rank& rank = ranks_.at(each.rank);
     if (rank.barrier != Barrier::kFenced) continue;
     rank.barrier = Barrier::kOutside;
-    if (rank.heard) reply(rank, "cmd=barrier_out rc=0\n");
+    if (!rank.heard) continue;
+    if (rank.reader.expected() == PmiVersion::k2) {
+      answer2(rank, rank.fence_thread, "kvs-fence", {{"rc", "0"}});
+    } else {
+      reply(rank, "cmd=barrier_out rc=0\n");
+    }
   }
   fence_if_complete();
 }
@@ -330,6 +364,12 @@ void PmiServer::finalize(Rank& rank, const PmiCommand&) {
 
 void PmiServer::reply(const Rank& rank, std::string text) {
   effects_.push_back(pmi::Reply{rank.is.rank, std::move(text)});
+}
+
+void PmiServer::break_off_full(Rank& rank, const std::string& key) {
+  break_off(rank, fmt::format("put more into PMI's key space than a node may ({} keys, {} MiB): "
+                              "\"{}\"",
+                              kMaxPmiKeys, kMaxPmiSpace >> 20, quote(key)));
 }
 
 void PmiServer::break_off(Rank& rank, std::string text) {

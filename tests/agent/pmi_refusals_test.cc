@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST_F(Pmi, RefusesOtherVersions) {
-  EXPECT_THAT(send(0, "cmd=init pmi_version=2 pmi_subversion=0\n"),
+  EXPECT_THAT(send(0, "cmd=init pmi_version=3 pmi_subversion=0\n"),
               ElementsAre("0: cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n"));
   EXPECT_EQ(server_.phase(0), PmiPhase::kUnused);
   EXPECT_THAT(send(1, "cmd=init pmi_version=1 pmi_subversion=2\n"), ElementsAre(HasSubstr("rc=0")));

@@ -61,9 +61,6 @@ launch -f "$work/hosts" -np 2 -ppn 1 --pmi none sh -c 'echo "${PMI_FD-unset}"; [
 expect_status 0
 expect_count 2 '^unset$' "$work/out"
 expect_count 2 '^closed$' "$work/out"
-launch -f "$work/hosts" -np 2 --pmi pmi2 true
-expect_status 64
-expect_err '--pmi pmi2: dtlaunch serves PMI-1 only; .*\. Try: --pmi auto'
 launch -f "$work/hosts" -np 2 --pmi pmix true
 expect_status 64
 expect_err "--pmi pmix: Open MPI uses PMIx, .*\. Try: Open MPI's own mpirun"

@@ -1,14 +1,17 @@
 // Readers of socket data: frames and marker lines between launcher and agent; handshakes, control
 // frames and operation headers between ranks.
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <type_traits>
 #include <variant>
 
 #include "agent/cloud/cloud_talk.h"
+#include "agent/pmi/pmi2_message.h"
 #include "agent/pmi/pmi_server.h"
 #include "base/crc32c.h"
 #include "base/fd.h"
@@ -317,6 +320,16 @@ std::vector<Reader> cloud_readers() {
            never}};
 }
 
+bool is_pmi_line(const std::string& text) {
+  return text.starts_with("cmd=") && text.find('\n') == text.size() - 1;
+}
+
+bool is_pmi2_message(const std::string& text) {
+  const std::string body = text.substr(std::min(text.size(), kPmi2LengthBytes));
+  return text.starts_with(fmt::format("{:6}", body.size())) &&
+         parse_pmi2_message(body).name.ends_with("-response");
+}
+
 // What a rank writes to its PMI server, in two pieces. Rank 1, on the same node, waits for it.
 void read_pmi(const std::string& bytes) {
   PmiServer server({2, 2, "space", "(vector,(0,1,2))", {{0, 0}, {1, 0}}},
@@ -328,8 +341,7 @@ void read_pmi(const std::string& bytes) {
     for (pmi::Effect& effect : server.received(0, 2, piece)) {
       require(!ended, "an answer after the end");
       if (const auto* reply = std::get_if<pmi::Reply>(&effect)) {
-        require(reply->text.starts_with("cmd=") && reply->text.find('\n') == reply->text.size() - 1,
-                "an answer that is not one line");
+        require(is_pmi_line(reply->text) || is_pmi2_message(reply->text), "a malformed answer");
       }
       if (const auto* told = std::get_if<pmi::News>(&effect)) {
         ended = true;
@@ -346,13 +358,21 @@ void read_pmi(const std::string& bytes) {
 
 std::vector<Reader> pmi_readers() {
   const std::string init = "cmd=init pmi_version=1 pmi_subversion=1\n";
+  const std::string init2 =
+      "cmd=init pmi_version=2 pmi_subversion=0\n" + pmi2_message("fullinit", {});
   return {
       {"pmi",
        {init + "cmd=get_maxes\ncmd=get_my_kvsname\ncmd=get kvsname=space key=PMI_process_mapping\n",
         init + "cmd=put kvsname=space key=-bcast-1-0 value=2F64\ncmd=barrier_in\ncmd=finalize\n",
         init + "mcmd=spawn\nnprocs=1\ntotspawns=1\nspawnssofar=1\nendcmd\n",
-        "cmd=abort exitcode=-1 message=PMI_Init failed\n"},
-       {"cmd=", "mcmd=spawn\n", "endcmd\n", "barrier_in\n", "put key=", " value=", "get key="},
+        "cmd=abort exitcode=-1 message=PMI_Init failed\n",
+        init2 + pmi2_message("kvs-put", {{"key", "k"}, {"value", "a;b"}}) +
+            pmi2_message("kvs-get", {{"key", "k"}}) + pmi2_message("kvs-fence", {{"thrid", "1"}}) +
+            pmi2_message("finalize", {}),
+        init2 + pmi2_message("info-getnodeattr", {{"key", "k"}, {"wait", "TRUE"}}) +
+            pmi2_message("info-putnodeattr", {{"key", "k"}, {"value", "v"}})},
+       {"cmd=", ";;", "    24cmd=", "mcmd=spawn\n", "endcmd\n", "barrier_in\n",
+        "put key=", " value=", "get key="},
        read_pmi,
        [](const Error&) { return false; }}};  // it does not throw
 }
