@@ -62,6 +62,17 @@ RankStates example_states() {
   return {{RankReport{3, 4711, Activity::kStopped, {comm}, {{"10.0.0.2", 1 << 20, 90000}}}}};
 }
 
+std::vector<Message> pmix_messages() {
+  return {
+      ServePmix{"0123abcd.0", 1, {"node1", "node2"}, {{0, 0}, {1, 1}}},
+      PmixReady{1, {"PMIX_RANK=1", "PMIX_NAMESPACE=0123abcd.0"}},
+      PmixFence{{0, 1}, std::string("\0\xff", 2), true},
+      PmixFenced{{}, "data", false},
+      PmixWanted{1, 0, 5},
+      PmixGiven{0, 5, 46, "", false},
+  };
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, Message>> example_messages() {
@@ -72,7 +83,7 @@ std::vector<std::pair<std::string, Message>> example_messages() {
   examine.parameters = {{"what", "clock"}};
   Examined examined;
   examined.facts = {{"clock.realtime_us", "1700000000000000"}};
-  const std::vector<Message> messages = {
+  std::vector<Message> messages = {
       Welcome{"0.1.0", "00112233aabbccdd", "node01", "login"},
       example_hello(),
       Listen{2, 20000, 20099},
@@ -117,13 +128,8 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       ServePmi{4, 2, "0123abcd.0", "(vector,(0,2,2))", {{2, 0}, {3, 1}}},
       PmiFenced{{{"P0-bc", "tcp#10.0.0.1"}, {"P1-bc", std::string("\0\xff", 2)}}, false},
       Leaving{"aws: terminate", 118000},
-      ServePmix{"0123abcd.0", 1, {"node1", "node2"}, {{0, 0}, {1, 1}}},
-      PmixReady{1, {"PMIX_RANK=1", "PMIX_NAMESPACE=0123abcd.0"}},
-      PmixFence{{0, 1}, std::string("\0\xff", 2), true},
-      PmixFenced{{}, "data", false},
-      PmixWanted{1, 0, 5},
-      PmixGiven{0, 5, 46, "", false},
   };
+  for (Message& message : pmix_messages()) messages.push_back(std::move(message));
   std::vector<std::pair<std::string, Message>> named;
   for (const Message& message : messages) named.emplace_back(message_name(message), message);
   return named;
