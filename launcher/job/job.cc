@@ -46,9 +46,10 @@ void hear(Turn& turn, const FromAgent& event) {
       },
       [&](const PmiFence& message) { hear_fence(turn, event.node, message); },
       [&](const MpiNews& message) { hear_mpi_news(turn, event.node, message); },
-      [&](const OneOf<PmixReady, PmixFence, PmixWanted, PmixGiven> auto&) {
-        garbage(turn, event.node, "a message of PMIx, which was not asked for");
-      },
+      [&](const PmixFence& message) { hear_pmix_fence(turn, event.node, message); },
+      [&](const PmixWanted& message) { hear_pmix_wanted(turn, event.node, message); },
+      [&](const PmixGiven& message) { hear_pmix_given(turn, event.node, message); },
+      [&](const PmixReady&) { garbage(turn, event.node, "what dtpmix says to its agent only"); },
       [&](const RankStates& message) { hear_states(turn, event.node, message); },
       [&](const Finished& message) { hear_finished(turn, event.node, message); },
       [&](const Leaving& message) {

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -218,8 +219,17 @@ struct PmiBarrier {
   std::size_t last_bytes = 0, bytes = 0;  // of the last part; of all
 };
 
+// A fence of PMIx that some nodes are in.
+struct PmixJoin {
+  std::size_t nodes = 0;            // that have one of its ranks
+  std::map<int, std::string> data;  // of each node that has sent some; never mixed
+  std::set<int> arrived;            // nodes that have sent all of theirs
+};
+
 struct Mpi {
   PmiBarrier barrier;
+  std::map<std::vector<std::uint32_t>, PmixJoin> fences;  // by their ranks; empty: all of the job
+  std::size_t fence_bytes = 0;                            // of all fences
   std::optional<Outcome> left;  // the first rank that exited without MPI_Finalize
   JobTime left_by{0};           // then the job ends, unless all ranks have ended
 };

@@ -1,14 +1,17 @@
-// A fence costs each node one message up and one down, unless the entries of a node or of the job
-// exceed a frame.
+// A barrier or fence costs each node one message up and one down, unless what a node or the job has
+// put exceeds a frame.
 #include "launcher/job/mpi.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "launcher/job/losses.h"
 #include "launcher/job/machine.h"
 #include "launcher/job/rank_events.h"
+#include "wire/field_kinds.h"
 
 namespace dtl::job {
 namespace {
@@ -17,6 +20,9 @@ namespace {
 constexpr std::size_t kMostFencedBytes = 512 << 10;
 // Of all of them: each agent gets them at once, and a connection queues 16 MiB.
 constexpr std::size_t kMostBarrierBytes = 12 << 20;
+// The ranks of a node may be in many at once, one for each group of ranks.
+constexpr std::size_t kMostFences = 4096;
+constexpr std::uint32_t kPmixNotFound = 46;  // PMIX_ERR_NOT_FOUND is -46
 
 std::size_t bytes_of(const PmiEntry& entry) {
   return entry.key.size() + entry.value.size() + 8;  // two lengths
@@ -44,6 +50,8 @@ void end_barrier(Turn& turn) {
 // No rank is to blame: the sum over all nodes is too much.
 void give_up_barrier(Turn& turn, int node) {
   turn.job.mpi.barrier = {};
+  turn.job.mpi.fences.clear();
+  turn.job.mpi.fence_bytes = 0;
   Outcome outcome;
   outcome.cause = Cause::kMpiBroken;
   outcome.node = node;
@@ -51,6 +59,65 @@ void give_up_barrier(Turn& turn, int node) {
   outcome.text = fmt::format("with it, the ranks have put more than {} MiB at one barrier",
                              kMostBarrierBytes >> 20);
   abandon(turn, std::move(outcome));
+}
+
+std::size_t bytes_of(const std::vector<std::uint32_t>& ranks) {
+  return (ranks.size() + 1) * sizeof(std::uint32_t);  // its length is one more
+}
+
+// In order, and ranks of the job, one of them on this node.
+bool may_fence(Turn& turn, int node, const std::vector<std::uint32_t>& ranks) {
+  if (ranks.empty()) return turn.node(node).has_ranks;
+  const bool in_order =
+      std::adjacent_find(ranks.begin(), ranks.end(), std::greater_equal<>()) == ranks.end();
+  return in_order && ranks.back() < turn.job.ranks.size() &&
+         std::any_of(ranks.begin(), ranks.end(),
+                     [&](std::uint32_t rank) { return turn.job.ranks[rank].node == node; });
+}
+
+std::size_t count_nodes(const Turn& turn, const std::vector<std::uint32_t>& ranks) {
+  if (ranks.empty()) return turn.job.used.size();
+  std::set<int> nodes;
+  for (const std::uint32_t rank : ranks) nodes.insert(turn.job.ranks[rank].node);
+  return nodes.size();
+}
+
+// nullptr: the node may not send a part of it, or not any more.
+PmixJoin* join_fence(Turn& turn, int node, const std::vector<std::uint32_t>& ranks) {
+  Mpi& mpi = turn.job.mpi;
+  if (!may_fence(turn, node, ranks)) return nullptr;
+  const auto [at, is_new] = mpi.fences.try_emplace(ranks);
+  if (is_new) {
+    at->second.nodes = count_nodes(turn, ranks);
+    mpi.fence_bytes += bytes_of(ranks);
+  }
+  const bool may_join = mpi.fences.size() <= kMostFences && !at->second.arrived.contains(node);
+  return may_join ? &at->second : nullptr;
+}
+
+// The end of a fence names its ranks in each part.
+bool is_too_much(const Mpi& mpi, const std::vector<std::uint32_t>& ranks) {
+  const std::size_t parts = mpi.fence_bytes / kMaxPmixBytes + 1;
+  return mpi.fence_bytes + parts * bytes_of(ranks) > kMostBarrierBytes;
+}
+
+void end_fence(Turn& turn, const std::vector<std::uint32_t>& ranks) {
+  const PmixJoin done = std::move(turn.job.mpi.fences.extract(ranks).mapped());
+  std::string all;
+  for (const auto& [node, data] : done.data) all += data;
+  turn.job.mpi.fence_bytes -= bytes_of(ranks) + all.size();
+  std::size_t sent = 0;
+  do {
+    PmixFenced part{ranks, all.substr(sent, kMaxPmixBytes), false};
+    sent += part.data.size();
+    part.more = sent < all.size();
+    for (const int node : done.arrived) turn.send(node, part);
+  } while (sent < all.size());
+}
+
+// The number of a node in ServePmix is its place among those with ranks.
+bool is_number_of(const Turn& turn, std::uint32_t number, int node) {
+  return number < turn.job.used.size() && turn.job.used[number] == node;
 }
 
 Outcome outcome_of(const MpiNews& news, int node) {
@@ -78,15 +145,24 @@ int abort_status(std::uint32_t code) {
   return status == 0 ? 1 : status;
 }
 
+// Nodes whose ranks all wait for the ranks of other nodes; nullptr: none.
+const std::set<int>* waiting_nodes(const Mpi& mpi) {
+  if (!mpi.barrier.arrived.empty()) return &mpi.barrier.arrived;
+  const auto of_all = mpi.fences.find({});
+  const bool is_open = of_all != mpi.fences.end() && !of_all->second.arrived.empty();
+  return is_open ? &of_all->second.arrived : nullptr;
+}
+
 // While some nodes wait in a barrier, a rank of another one that has ended will not come. Its own
 // agent does not know that others wait.
 void look_for_absent(Turn& turn) {
-  Mpi& mpi = turn.job.mpi;
   // early_end: a rank has ended in order.
-  if (mpi.left || mpi.barrier.arrived.empty() || !turn.job.early_end) return;
+  if (turn.job.mpi.left || !turn.job.early_end) return;
+  const std::set<int>* waiting = waiting_nodes(turn.job.mpi);
+  if (waiting == nullptr) return;
   for (std::size_t i = 0; i < turn.job.ranks.size(); ++i) {
     const RankState& rank = turn.job.ranks[i];
-    if (rank.phase != RankPhase::kExited || mpi.barrier.arrived.contains(rank.node)) continue;
+    if (rank.phase != RankPhase::kExited || waiting->contains(rank.node)) continue;
     return note_left(turn, {static_cast<std::uint32_t>(i), MpiEvent::kLeft, 1, {}}, rank.node);
   }
 }
@@ -104,6 +180,39 @@ void hear_fence(Turn& turn, int node, const PmiFence& message) {
   if (message.more) return;
   barrier.arrived.insert(node);
   if (barrier.arrived.size() == turn.job.used.size()) end_barrier(turn);
+}
+
+void hear_pmix_fence(Turn& turn, int node, const PmixFence& message) {
+  if (turn.job.state != JobState::kRunning) return;
+  Mpi& mpi = turn.job.mpi;
+  PmixJoin* fence = join_fence(turn, node, message.ranks);
+  if (fence == nullptr) return garbage(turn, node, "a fence of PMIx that it is not in");
+  // What one node has put stays together, as its libpmix has packed it.
+  fence->data[node] += message.data;
+  mpi.fence_bytes += message.data.size();
+  if (is_too_much(mpi, message.ranks)) return give_up_barrier(turn, node);
+  if (message.more) return;
+  fence->arrived.insert(node);
+  if (fence->arrived.size() == fence->nodes) end_fence(turn, message.ranks);
+}
+
+void hear_pmix_wanted(Turn& turn, int node, const PmixWanted& message) {
+  if (turn.job.state != JobState::kRunning) return;
+  if (message.rank >= turn.job.ranks.size() || !is_number_of(turn, message.node, node)) {
+    return garbage(turn, node, "a question of PMIx that is not its own");
+  }
+  const RankState& rank = turn.job.ranks[message.rank];
+  if (!gone(rank) && reachable(turn.node(rank.node))) return turn.send(rank.node, message);
+  turn.send(node, PmixGiven{message.node, message.number, kPmixNotFound, {}, false});
+}
+
+void hear_pmix_given(Turn& turn, int node, const PmixGiven& message) {
+  if (turn.job.state != JobState::kRunning) return;
+  if (message.node >= turn.job.used.size()) {
+    return garbage(turn, node, "an answer of PMIx to a node that does not exist");
+  }
+  const int asker = turn.job.used[message.node];
+  if (reachable(turn.node(asker))) turn.send(asker, message);
 }
 
 void hear_mpi_news(Turn& turn, int node, const MpiNews& message) {
