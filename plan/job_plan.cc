@@ -17,6 +17,7 @@
 #include "plan/accelerators.h"
 #include "plan/environment.h"
 #include "plan/job_limits.h"
+#include "plan/mpi.h"
 #include "plan/pin_warnings.h"
 #include "plan/pinning/pinning.h"
 #include "plan/pinning/task_pins.h"
@@ -270,7 +271,7 @@ class PlanMaker {
       identity.first_size =
           request_.first_ranks > 0 ? static_cast<int>(request_.first_ranks) : plan_.world_size;
     }
-    identity.pmi = request_.environment.pmi != PmiChoice::kNone;
+    identity.pmi = offers_pmi1(request_.environment.pmi);
     identity.cpus = rank.cpus.to_vector();
     identity.comm_cpus = domain.comm;
     identity.comm = comm;

@@ -11,9 +11,10 @@
 
 namespace dtl {
 
-// "auto", "pmi1", "pmi2" or "none". Throws Error(kUsage) for other words; for interfaces that dtlaunch does
-// not serve, it says so.
+// "auto", "pmi1", "pmi2", "pmix" or "none". Throws Error(kUsage) for other words.
 PmiChoice parse_pmi(std::string_view text);
+// Whether ranks find a server of PMI-1, which also knows PMI-2.
+bool offers_pmi1(PmiChoice choice);
 
 // What the nodes are asked about a program before it starts: which MPI does it need? They look for
 // it as a rank does.
@@ -22,18 +23,31 @@ struct MpiQuestion {
 };
 // One for each program, in order; none if --pmi says what to serve.
 std::vector<MpiQuestion> mpi_questions(const Request& request);
+// After these, nodes are asked whether they can serve PMIx: "always", or "if_needed" by one of the
+// programs. Empty: they are not asked.
+std::string_view pmix_question(const Request& request);
 
 // A node's answers, in the order of the questions: "" for a program without MPI, or one that does
 // not show it; "mpich MPICH (libmpich.so.12)": a kind, and a name for people. Kinds are mpich,
-// intel, open_mpi and other.
+// intel, open_mpi, other, and hidden for a program that may load Open MPI later.
 struct MpiAnswers {
   std::string host;
   std::vector<std::string> programs;
+  std::string pmix = {};  // libpmix's version; or why not; empty: no program there needs PMIx
 };
-// Says which MPI the job uses, for the user; empty if it is not known to use any. Throws
-// Error(kConfig) if dtlaunch does not serve it, or if there are several.
-std::string judge_mpi(const std::vector<MpiQuestion>& questions,
-                      const std::vector<MpiAnswers>& answers);
+
+struct MpiVerdict {
+  std::string line = {};    // which MPI the job uses, for -v and --dry-run; empty: none is known
+  std::string detail = {};  // what else is offered, or why not, for -v; may be empty
+  bool pmix = false;        // ranks find a PMIx server on every node
+};
+// Throws Error(kConfig) if dtlaunch does not serve the job's MPI, if there are several, or if a
+// node cannot serve PMIx and the job needs it.
+MpiVerdict judge_mpi(PmiChoice choice, const std::vector<MpiQuestion>& questions,
+                     const std::vector<MpiAnswers>& answers);
+
+// The same names, with a number after each that has come before: libpmix tells nodes apart by name.
+std::vector<std::string> distinct_names(std::vector<std::string> names);
 
 // The machine of each rank, as PMI's key PMI_process_mapping has it: "(vector,(0,2,4),(2,1,3))"
 // means that from machine 0 on 2 machines have 4 ranks each, and then machine 2 has 3. places: in

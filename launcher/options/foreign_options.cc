@@ -12,7 +12,7 @@ namespace {
 
 using enum ForeignKind;
 
-constexpr std::string_view kNoMpi = "dtlaunch starts MPI libraries itself, over PMI-1";
+constexpr std::string_view kNoMpi = "dtlaunch starts MPI libraries itself, over PMI or PMIx";
 constexpr std::string_view kAlways = "dtlaunch always does so";
 constexpr std::string_view kPythonDebugger = "-n 1 gdb --args PROGRAM";
 

@@ -52,8 +52,9 @@ LibraryPlaces to_places(const Examined& answer, const Examine& question) {
 
 // A later fact of the same name replaces an earlier one. A search path that the wire cannot carry
 // is asked about as if it were empty.
-std::vector<Fact> mpi_parameters(std::vector<MpiQuestion> questions) {
+std::vector<Fact> mpi_parameters(const Request& request) {
   std::vector<Fact> parameters;
+  std::vector<MpiQuestion> questions = mpi_questions(request);
   for (MpiQuestion& each : questions) {
     for (std::string* text : {&each.search_path, &each.library_path, &each.folder, &each.program}) {
       if (text->size() > kMaxTextBytes) text->clear();
@@ -63,6 +64,8 @@ std::vector<Fact> mpi_parameters(std::vector<MpiQuestion> questions) {
     parameters.push_back({"cwd", each.folder});
     parameters.push_back({"mpi", each.program});
   }
+  const std::string_view pmix = pmix_question(request);
+  if (!pmix.empty()) parameters.push_back({"pmix", std::string(pmix)});
   return parameters;
 }
 
@@ -132,7 +135,7 @@ job::Placed SessionPlanning::place() {
   // Sent together with the connection test, so it needs no extra round trip.
   if (request_.restart_count == 0) python_check_.emplace(request_);
   std::vector<Fact> more = python_check_ ? python_check_->parameters() : std::vector<Fact>{};
-  for (Fact& fact : mpi_parameters(mpi_questions(request_))) more.push_back(std::move(fact));
+  for (Fact& fact : mpi_parameters(request_)) more.push_back(std::move(fact));
   placed.question = to_message(libraries_to_find(request_), more);
   return placed;
 }
@@ -232,12 +235,15 @@ void SessionPlanning::check_mpi() {
     answers.push_back({nodes_[static_cast<std::size_t>(index)].host.name, {}});
     for (const Fact& fact : answer->facts) {
       if (fact.name == "mpi") answers.back().programs.push_back(printable(fact.value));
+      if (fact.name == "pmix") answers.back().pmix = printable(fact.value);
     }
   }
-  const std::string line = judge_mpi(mpi_questions(request_), answers);
-  const bool is_asked = options_.dry_run || log_level() >= LogLevel::kVerbose;
-  // Once for all epochs.
-  if (!line.empty() && is_asked && request_.restart_count == 0) console_.say(line);
+  const MpiVerdict verdict = judge_mpi(request_.environment.pmi, mpi_questions(request_), answers);
+  serves_pmix_ = verdict.pmix;
+  if (request_.restart_count > 0) return;  // what follows was said in the first epoch
+  const bool is_verbose = log_level() >= LogLevel::kVerbose;
+  if (!verdict.line.empty() && (options_.dry_run || is_verbose)) console_.say(verdict.line);
+  if (!verdict.detail.empty() && is_verbose) console_.say(verdict.detail);
 }
 
 // Uses the widest label, so all ranks have the same environment.
@@ -294,9 +300,27 @@ ServePmi SessionPlanning::pmi_of_job() const {
   ServePmi serve;
   serve.world = static_cast<std::uint32_t>(ranks());
   serve.nodes = static_cast<std::uint32_t>(plan_->nodes.size());
-  // Each epoch has a key space of its own.
+  // Each epoch has its own key space.
   serve.space = fmt::format("{}.{}", options_.job_id, request_.restart_count);
   serve.mapping = process_mapping(places_);
+  return serve;
+}
+
+// For every node, without its own number.
+ServePmix SessionPlanning::pmix_of_job() const {
+  ServePmix serve;
+  serve.space = pmi_of_job().space;
+  serve.places.resize(ranks());
+  std::vector<std::string> names;
+  for (std::uint32_t node = 0; node < plan_->nodes.size(); ++node) {
+    const NodePlan& planned = plan_->nodes[node];
+    names.push_back(planned.host_name);
+    for (const RankPlan& rank : planned.ranks) {
+      serve.places[static_cast<std::size_t>(rank.rank)] = {
+          node, static_cast<std::uint32_t>(rank.program)};
+    }
+  }
+  serve.hosts = distinct_names(std::move(names));
   return serve;
 }
 
@@ -309,8 +333,9 @@ void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
   }
   // By it libdtring's ranks know each other; each epoch has another.
   const std::string secret = random_bytes(kSecretBytes, "draw the job's secret");
-  const bool serves_pmi = request_.environment.pmi != PmiChoice::kNone;
+  const bool serves_pmi = offers_pmi1(request_.environment.pmi);
   ServePmi pmi = pmi_of_job();
+  ServePmix pmix = serves_pmix_ ? pmix_of_job() : ServePmix{};
   for (const NodePlan& planned : plan_->nodes) {
     Connection& agent = *nodes_[static_cast<std::size_t>(planned.host)].connection;
     // Before Start: output may arrive at once.
@@ -318,6 +343,10 @@ void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
     if (serves_pmi) {
       pmi.ranks = pmi_ranks(planned);
       agent.send(pmi);
+    }
+    if (serves_pmix_) {
+      agent.send(pmix);
+      ++pmix.node;  // the state machine numbers the nodes in the same order
     }
     for (Message& message : start_messages(planned, secret, wants_stdin)) {
       agent.send(std::move(message));

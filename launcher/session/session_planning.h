@@ -55,6 +55,7 @@ class SessionPlanning {
   void check_mpi();
   void tell_columns();
   ServePmi pmi_of_job() const;
+  ServePmix pmix_of_job() const;
   void show_plan() const;
 
   const Request& request_;
@@ -67,6 +68,7 @@ class SessionPlanning {
   std::vector<RankPlace> places_;
   std::optional<NetworkChoice> network_;
   std::optional<JobPlan> plan_;
+  bool serves_pmix_ = false;
   std::vector<int> programs_;  // of each rank, once they start
 };
 

@@ -27,8 +27,8 @@ struct PortRange {
 enum class Dialect { kOpenMpi, kTorchrun, kHorovod, kDeepSpeed };
 
 // The process manager interface (PMI) that ranks are offered, by which an MPI library finds its
-// rank and the other ranks. kAuto: PMI-1, unless the program needs another one.
-enum class PmiChoice { kAuto, kPmi1, kNone };
+// rank and the other ranks. kAuto: PMI-1, and PMIx if the program may need it.
+enum class PmiChoice { kAuto, kPmi1, kPmix, kNone };
 
 // A library loaded into every rank before all others.
 enum class Preload { kTcmalloc, kJemalloc, kIomp };

@@ -61,7 +61,7 @@ launch -f "$work/hosts" -np 2 -ppn 1 --pmi none sh -c 'echo "${PMI_FD-unset}"; [
 expect_status 0
 expect_count 2 '^unset$' "$work/out"
 expect_count 2 '^closed$' "$work/out"
-launch -f "$work/hosts" -np 2 --pmi pmix true
+launch -f "$work/hosts" -np 2 --pmi pmi3 true
 expect_status 64
-expect_err "--pmi pmix: Open MPI uses PMIx, .*\. Try: Open MPI's own mpirun"
+expect_err '--pmi pmi3: not an interface of MPI libraries\. Try: --pmi auto, pmi1, pmi2, pmix or none$'
 expect_hosts_idle 10

@@ -48,28 +48,30 @@ TEST(ProcessMapping, IsEmptyWhereItExceedsAValueOfPmi) {
 TEST(ParsePmi, KnowsTheInterfacesThatAreServed) {
   EXPECT_EQ(parse_pmi("auto"), PmiChoice::kAuto);
   EXPECT_EQ(parse_pmi("pmi1"), PmiChoice::kPmi1);
+  EXPECT_EQ(parse_pmi("pmi2"), PmiChoice::kPmi1);
+  EXPECT_EQ(parse_pmi("pmix"), PmiChoice::kPmix);
   EXPECT_EQ(parse_pmi("none"), PmiChoice::kNone);
 }
 
-TEST(ParsePmi, SaysWhyItRefusesTheOthers) {
-  const auto refusal = [](const char* text) -> std::string {
-    try {
-      parse_pmi(text);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.status(), Exit::kUsage);
-      return error.what();
-    }
-    return "accepted";
-  };
-  EXPECT_THAT(refusal("pmix"), HasSubstr("Open MPI uses PMIx"));
-  EXPECT_EQ(parse_pmi("pmi2"), PmiChoice::kPmi1);
-  EXPECT_THAT(refusal("pmi3"), HasSubstr("not an interface of MPI libraries"));
+TEST(ParsePmi, RefusesOtherWordsAndNamesTheKnownOnes) {
+  try {
+    parse_pmi("pmi3");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), Exit::kUsage);
+    EXPECT_STREQ(error.what(),
+                 "--pmi pmi3: not an interface of MPI libraries. Try: --pmi auto, pmi1, pmi2, pmix "
+                 "or none");
+  }
 }
 
-std::string judged(const std::vector<MpiAnswers>& answers) {
+// "LINE|DETAIL", and "+pmix" if that is served.
+std::string judged(const std::vector<MpiAnswers>& answers, PmiChoice choice = PmiChoice::kAuto) {
   std::vector<MpiQuestion> questions = {{"./solver", "", "", ""}, {"viewer", "", "", ""}};
+  if (choice != PmiChoice::kAuto) questions.clear();
   try {
-    return judge_mpi(questions, answers);
+    const MpiVerdict verdict = judge_mpi(choice, questions, answers);
+    return verdict.line + "|" + verdict.detail + (verdict.pmix ? "+pmix" : "");
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), Exit::kConfig);
     return std::string("refused: ") + error.what();
@@ -77,23 +79,70 @@ std::string judged(const std::vector<MpiAnswers>& answers) {
 }
 
 const std::string kMpich = "mpich MPICH (libmpich.so.12)",
-                  kIntel = "intel Intel MPI (libmpi.so.12)";
+                  kIntel = "intel Intel MPI (libmpi.so.12)",
+                  kOpenMpi = "open_mpi Open MPI (libmpi.so.40)",
+                  kHidden = "hidden Open MPI (libmpi.so.40)",
+                  kNoLibrary = "dtpmix cannot load libpmix.so.2";
 
 TEST(JudgeMpi, NamesTheOneMpiOfAllPrograms) {
   EXPECT_EQ(judged({{"node1", {kMpich, ""}}, {"node2", {kMpich, kMpich}}}),
-            "'./solver' uses MPICH (libmpich.so.12), started over PMI-1");
+            "'./solver' uses MPICH (libmpich.so.12), started over PMI-1|");
 }
 
 TEST(JudgeMpi, SaysNothingOfProgramsThatShowNone) {
-  EXPECT_EQ(judged({{"node1", {"", ""}}, {"node2", {}}}), "");
+  EXPECT_EQ(judged({{"node1", {"", ""}}, {"node2", {}}}), "|");
+  EXPECT_EQ(judged({{"node1", {}}}, PmiChoice::kPmi1), "|");
 }
 
 TEST(JudgeMpi, RefusesWhatIsNotServedBeforeTheStart) {
-  EXPECT_EQ(judged({{"node1", {"open_mpi Open MPI (libmpi.so.40)", ""}}}),
-            "refused: node1: cannot start './solver': it needs Open MPI (libmpi.so.40), which "
-            "dtlaunch does not serve. Try: its own mpirun, or build it with the mpicc of MPICH or "
-            "Intel MPI");
-  EXPECT_THAT(judged({{"node1", {"", "other SGI MPT (libmpi.so.0)"}}}), HasSubstr("'viewer'"));
+  EXPECT_EQ(judged({{"node1", {"", "other SGI MPT (libmpi.so.0)"}}}),
+            "refused: node1: cannot start 'viewer': it needs SGI MPT (libmpi.so.0), which dtlaunch "
+            "does not serve. Try: its own mpirun, or build it with the mpicc of MPICH, Intel MPI "
+            "or Open MPI");
+}
+
+TEST(JudgeMpi, StartsOpenMpiOverPmix) {
+  EXPECT_EQ(judged({{"node1", {kOpenMpi, ""}, "4.2.2"}, {"node2", {"", kOpenMpi}, "5.0.7"}}),
+            "'./solver' uses Open MPI (libmpi.so.40), started over PMIx|+pmix");
+  // Where the program is missing, its start says so.
+  EXPECT_EQ(judged({{"node1", {kOpenMpi, ""}, "4.2.2"}, {"node2", {"", ""}, ""}}),
+            "'./solver' uses Open MPI (libmpi.so.40), started over PMIx|+pmix");
+}
+
+TEST(JudgeMpi, RefusesOpenMpiWhereAHostCannotServePmixAndNamesThePackage) {
+  EXPECT_EQ(judged({{"node1", {kOpenMpi}, "4.2.2"}, {"node2", {kOpenMpi}, kNoLibrary}}),
+            "refused: node2: cannot start './solver': it needs Open MPI (libmpi.so.40), and this "
+            "host cannot serve PMIx: dtpmix cannot load libpmix.so.2. Try: apt install libpmix2, "
+            "there");
+  EXPECT_THAT(judged({{"node1", {kOpenMpi}, "there is no dtpmix beside dtagent"}}),
+              HasSubstr("Try: apt install dtlaunch libpmix2, there"));
+}
+
+TEST(JudgeMpi, OffersPmixWhereOpenMpiMayBeLoadedLater) {
+  EXPECT_EQ(judged({{"node1", {"", kHidden}, "4.2.2"}, {"node2", {"", kHidden}, "4.2.2"}}),
+            "|'viewer' may load Open MPI: PMIx is offered, too+pmix");
+  EXPECT_EQ(judged({{"node1", {kHidden}, "4.2.2"}, {"node2", {kHidden}, kNoLibrary}}),
+            "|'./solver' cannot use Open MPI: node2 cannot serve PMIx: dtpmix cannot load "
+            "libpmix.so.2");
+  EXPECT_EQ(judged({{"node1", {kHidden}, "4.2.2"}, {"node2", {""}, ""}}),
+            "|'./solver' cannot use Open MPI: node2 shows none");
+}
+
+TEST(JudgeMpi, TakesWhatMayLoadOpenMpiBesideEachMpi) {
+  EXPECT_EQ(judged({{"node1", {kHidden, kMpich}, "4.2.2"}}),
+            "'viewer' uses MPICH (libmpich.so.12), started over PMI-1|");
+  EXPECT_EQ(judged({{"node1", {kHidden, kOpenMpi}, "4.2.2"}}),
+            "'viewer' uses Open MPI (libmpi.so.40), started over PMIx|+pmix");
+}
+
+TEST(JudgeMpi, ServesPmixOnRequestOrSaysWhichHostCannot) {
+  EXPECT_EQ(judged({{"node1", {}, "4.2.2"}, {"node2", {}, "5.0.7"}, {"node3", {}, "4.2.2"}},
+                   PmiChoice::kPmix),
+            "|PMIx is offered, by libpmix 4.2.2 and 5.0.7+pmix");
+  EXPECT_EQ(judged({{"node1", {}, "4.2.2"}, {"node2", {}, kNoLibrary}}, PmiChoice::kPmix),
+            "refused: node2: cannot serve PMIx, as --pmi pmix asks: dtpmix cannot load "
+            "libpmix.so.2. Try: apt install libpmix2, there");
+  EXPECT_THAT(judged({{"node1", {}}}, PmiChoice::kPmix), HasSubstr("does not say why"));
 }
 
 TEST(JudgeMpi, RefusesDifferentMpisOfProgramsAndOfHosts) {
@@ -102,6 +151,8 @@ TEST(JudgeMpi, RefusesDifferentMpisOfProgramsAndOfHosts) {
                         "needs Intel MPI (libmpi.so.12)"));
   EXPECT_THAT(judged({{"node1", {kMpich}}, {"node2", {kIntel}}}), HasSubstr("'./solver' on node2"));
   EXPECT_THAT(judged({{"node1", {kMpich, "mpich MPICH (libmpi.so.12)"}}}),
+              HasSubstr("different MPIs"));
+  EXPECT_THAT(judged({{"node1", {kMpich}}, {"node2", {kOpenMpi}, "4.2.2"}}),
               HasSubstr("different MPIs"));
 }
 
@@ -117,8 +168,23 @@ TEST(MpiQuestions, HaveWhatARankFindsItsProgramWith) {
   EXPECT_EQ(questions[0].search_path, "/bin");
   EXPECT_EQ(questions[0].library_path, "/new");
   EXPECT_EQ(questions[0].folder, "/work");
+  EXPECT_EQ(pmix_question(request), "if_needed");
+}
+
+TEST(MpiQuestions, AreNotAskedWhereTheUserSaysWhatToServe) {
+  Request request;
+  request.programs[0].command = {"./solver"};
   request.environment.pmi = PmiChoice::kPmi1;
   EXPECT_TRUE(mpi_questions(request).empty());
+  EXPECT_EQ(pmix_question(request), "");
+  request.environment.pmi = PmiChoice::kPmix;
+  EXPECT_TRUE(mpi_questions(request).empty());
+  EXPECT_EQ(pmix_question(request), "always");
+}
+
+TEST(DistinctNames, NumberWhatHasComeBefore) {
+  EXPECT_THAT(distinct_names({"n", "n", "m", "n-2", "n"}),
+              testing::ElementsAre("n", "n-3", "m", "n-2", "n-4"));
 }
 
 }  // namespace
