@@ -61,8 +61,7 @@ std::string mpi_headline(const Outcome& outcome, const CardFacts& facts) {
   if (outcome.cause == Cause::kMpiBroken) {
     return fmt::format("{} broke the rules of PMI: {}", rank, text);
   }
-  return fmt::format("{} loaded {}, which dtlaunch does not serve: each rank would be rank 0 of 1",
-                     rank, text);
+  return fmt::format("{} loaded {} without PMIx: each rank would be rank 0 of 1", rank, text);
 }
 
 std::string headline(const Outcome& outcome, const CardFacts& facts) {

@@ -31,7 +31,7 @@ enum class Cause {
   kMpiAbort,      // a rank called MPI_Abort
   kMpiLeft,       // a rank exited with status 0, and others wait for it in MPI
   kMpiBroken,     // a rank broke the rules of PMI
-  kMpiAlone,      // a rank runs an MPI library that is not served, so it is alone in its world
+  kMpiAlone,      // a rank runs Open MPI without PMIx, so it is alone in its world
   kUpEnded,       // the process of `dtlaunch up`, through which the nodes were reached, has ended
 };
 

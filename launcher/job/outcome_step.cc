@@ -172,11 +172,11 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
       return outcome.code == 0 ? "MPI_Finalize before exit; or MPI_Abort, to end all ranks"
                                : "a job of its own for a program without MPI";
     case Cause::kMpiBroken:
-      if (outcome.rank < 0) break;
+      // Processes of one rank may share a PMIx server, but not the descriptor of PMI-1.
+      if (outcome.rank < 0 || outcome.text.find("PMIx") != outcome.text.npos) break;
       return "env -u PMI_FD PROGRAM  # for an MPI program inside a rank: it then runs alone";
     case Cause::kMpiAlone:
-      return "pip install mpi4py mpich  # for Python, in a virtual environment; else Open MPI's "
-             "mpirun";
+      return "--pmi pmix  # it says what a host lacks for Open MPI";
     case Cause::kTimeout:
     case Cause::kHang:
       return hang_step(judge_hang(facts.asked, facts.hang));

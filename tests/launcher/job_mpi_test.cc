@@ -150,12 +150,31 @@ TEST_F(JobMpi, BlamesAFailureThatComesAfterALeaver) {
   EXPECT_EQ(job_.outcome->rank, 2);
 }
 
-TEST_F(JobMpi, EndsAJobWhoseRankRunsAnMpiThatIsNotServed) {
+TEST_F(JobMpi, AdvisesARankThatBrokeTheRulesOfPmi1) {
+  CardFacts facts;
+  facts.host = "node2";
+  news(3, MpiEvent::kBroken, 0, "sent what is not PMI-1: \"GET /\"");
+  EXPECT_THAT(failure_card(*job_.outcome, facts, 0), HasSubstr("\n  try      env -u PMI_FD "));
+}
+
+TEST_F(JobMpi, DoesNotSpeakOfPmi1ToARankThatBrokeTheRulesOfPmix) {
+  CardFacts facts;
+  facts.host = "node2";
+  news(3, MpiEvent::kBroken, 0, "called PMIx_Fence with a rank that the job lacks");
+  EXPECT_EQ(failure_card(*job_.outcome, facts, 0),
+            "rank 3 on node2 broke the rules of PMI: called PMIx_Fence with a rank that the job "
+            "lacks");
+}
+
+TEST_F(JobMpi, EndsAJobWhoseRankRunsOpenMpiWithoutPmix) {
   news(2, MpiEvent::kAlone, 0, "Open MPI (libmpi.so.40)");
   EXPECT_EQ(job_.outcome->exit_status, 78);
   CardFacts facts;
   facts.host = "node2";
-  EXPECT_THAT(failure_card(*job_.outcome, facts, 0), HasSubstr("Open MPI (libmpi.so.40)"));
+  EXPECT_EQ(
+      failure_card(*job_.outcome, facts, 0),
+      "rank 2 on node2 loaded Open MPI (libmpi.so.40) without PMIx: each rank would be rank 0 "
+      "of 1\n  try      --pmi pmix  # it says what a host lacks for Open MPI");
 }
 
 TEST_F(JobMpi, TakesNoNewsOfARankThatIsNotTheNodes) {
