@@ -209,7 +209,7 @@ OptionRows what_options() {
        "also set the variables of another launcher",
        into::parsed<parse_dialects, &B::line, &CommandLine::environment, &EnvironmentOptions::compat>(),
        {.key = "compat", .in_file = FileValue::kList}},
-      {kWhat, {"--pmi"}, "auto|pmi1|pmix|none", "how MPI programs find each other; default: auto",
+      {kWhat, {"--pmi"}, "auto|pmi1|pmi2|pmix|none", "how MPI programs find each other; default: auto",
        into::parsed<parse_pmi, &B::line, &CommandLine::environment, &EnvironmentOptions::pmi>(), {.key = "pmi"}},
       {kWhat, {"--preload"}, "tcmalloc|jemalloc|iomp,..", "load these libraries first (LD_PRELOAD)",
        into::parsed<parse_preloads, &B::line, &CommandLine::environment, &EnvironmentOptions::preload>(),
