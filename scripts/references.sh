@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Read by scripts/test: what tests compare dtlaunch with, as pip installs it. PyTorch and others in a venv, MPICH and
-# Intel MPI in folders beside it.
+# Read by scripts/test: what tests compare dtlaunch with, as pip installs it. PyTorch and others in a venv, MPICH,
+# Intel MPI and oneCCL in folders beside it.
 
 reference_modules=(torch==2.13.0 transformers tokenizers safetensors numpy tensorboard
   accelerate)
@@ -46,4 +46,18 @@ make_mpi() {
   "${install[@]}" --prefix "$mpi/intel" impi-rt
   "${install[@]}" --target "$mpi/python" mpi4py
   mpi_is_there
+}
+
+oneccl_is_there() {
+  [ -e "$mpi/oneccl/lib/ccl/cpu/lib/libccl.a" ]
+}
+
+# Its headers and the library for CPUs, of this version: tests/e2e/oneccl_sum.cc has what it wants of Intel's compiler.
+# 32 MB to download, 24 MB kept: the library for GPUs is larger, and needs SYCL.
+make_oneccl() {
+  if oneccl_is_there; then return 0; fi
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --prefix "$mpi/oneccl" \
+    oneccl-devel==2022.2.0
+  rm -f "$mpi/oneccl/lib/libccl.a"
+  oneccl_is_there
 }
