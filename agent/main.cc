@@ -25,6 +25,7 @@
 #include "agent/jobs/clean_leftovers.h"
 #include "agent/jobs/fence.h"
 #include "agent/jobs/jobs_here.h"
+#include "agent/jobs/unused_segments.h"
 #include "agent/node/detect.h"
 #include "agent/node/nics.h"
 #include "agent/options.h"
@@ -122,14 +123,17 @@ Exit serve(const std::string& folder, std::optional<NodeFacts> facts, std::strin
            LocalLauncher launcher = {}) {
   if (received.empty()) greet();
   Exit status = Exit::kOk;
+  bool has_run_ranks = false;
   {
     // In a block: await_guard() comes after the session's destructor, which removes its record and
     // files.
     AgentSession session(folder, Fd(STDIN_FILENO), Fd(STDOUT_FILENO), std::move(received),
                          std::move(launcher));
     status = session.run(std::move(facts));
+    has_run_ranks = session.has_run_ranks();
   }
   await_guard();
+  if (has_run_ranks) remove_unused_segments();
   return status;
 }
 

@@ -45,6 +45,7 @@ class AgentSession {
   // Runs until the agent should exit; returns its status. By then every process of the ranks is
   // gone or was reported as unkillable. Missing facts are detected first, while the guard starts.
   Exit run(std::optional<NodeFacts> facts);
+  bool has_run_ranks() const { return record_.ranks > 0; }
 
  private:
   // Tasks of the context. The first four run for the whole session.

@@ -22,6 +22,7 @@
 
 #include "agent/jobs/job_processes.h"
 #include "agent/jobs/jobs_here.h"
+#include "agent/jobs/unused_segments.h"
 #include "agent/processes/kill_tree.h"
 #include "agent/processes/process_table.h"
 #include "base/fd.h"
@@ -277,6 +278,9 @@ Exit clean_up() {
   remove_sockets();
   tell_of_lost_holders();
   remove_old_output();
+  for (const std::string& path : remove_unused_segments()) {
+    print_line("removed " + path + ", which ranks of MPI had left");
+  }
   print_line("end");
   return Exit::kOk;
 }

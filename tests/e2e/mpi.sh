@@ -72,23 +72,31 @@ run "$cluster" exec node1 env I_MPI_TEST=1 MPICH_TEST=2 FI_TEST=3 "$bin/dtlaunch
   -genv UCX_TEST 4 sh -c 'echo "$I_MPI_TEST$MPICH_TEST$FI_TEST$UCX_TEST"'
 expect_count 2 '^1234$' "$work/out"
 
+# Ranks that end before MPI_Finalize leave files in /dev/shm, which each host has for itself.
+is_tidy() { [ -z "$(on "$1" ls /dev/shm)" ]; } # HOST
+expect_nothing_left_of_mpi() {
+  local host
+  expect_hosts_idle 10
+  for host in "${hosts[@]}"; do wait_for 5 "$host to have an empty /dev/shm" is_tidy "$host"; done
+}
+
 # How MPI jobs end before MPI_Finalize.
 job "$work/hello" abort 3
 expect_status 7
 expect_err '^dtlaunch: rank 3 on node2 called MPI_Abort\(7\)$'
 expect_err '^  others   ranks 0-2 ended by dtlaunch$'
-expect_hosts_idle 10
+expect_nothing_left_of_mpi
 job "$work/hello" leave 1
 expect_status 76
 expect_err '^dtlaunch: rank 1 on node1 exited with status 0 without MPI_Finalize, and others still ran$'
-expect_hosts_idle 10
+expect_nothing_left_of_mpi
 start_job -f "$work/hosts" -np 4 -ppn 2 -genv LD_LIBRARY_PATH "$library" "$work/hello" stay 0
 wait_for 20 "the ranks to wait inside MPI" grep -q '^rank 2 has pid' "$work/out"
 signal KILL "$(sed -n 's/^rank 2 has pid //p' "$work/out")" node2
 end_job
 expect_status 137
 expect_err '^dtlaunch: rank 2 on node2 was killed by SIGKILL'
-expect_hosts_idle 10
+expect_nothing_left_of_mpi
 
 # mpi4py, which loads the library itself.
 hello="import mpi4py.MPI as m; print('loaded', m.Get_library_version())"
