@@ -38,6 +38,8 @@ constexpr std::string_view kLeftBehind[] = {
     // other launchers: a library that finds these assumes that one of them started the rank
     "PMI_*", "PMI2_*", "PMIX_*", "HYDI_*", "HYDRA_*", "I_MPI_HYDRA_*", "OMPI_*", "PRTE_*",
     "MV2_COMM_WORLD_*", "MPI_LOCAL*", "TORCHELASTIC_*", "PET_*",
+    // which PMI an MPI library must use with another launcher, mostly srun
+    "I_MPI_PMI", "I_MPI_PMI_LIBRARY", "MPICH_PMI_VERSION", "MPIR_CVAR_PMI_*",
     // variables that this launcher sets for each rank: values from an outer job would be wrong
     "DTLAUNCH_*", "DTRING_SECRET_*", "DTRING_ADDRESS", "DTRING_COMM_CPUS", "I_MPI_PIN_INFO",
     "ROLE_*", "CCL_LOCAL_*", "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_*", "HOROVOD_CROSS_*",
@@ -133,6 +135,8 @@ Map default_variables(const RankIdentity& id) {
       {"CCL_ATL_TRANSPORT", "ofi"},
   };
   for (const std::string_view name : kThreadNumbers) variables[std::string(name)] = threads;
+  // MPICH 5 fails if it can guess both PMI-1 and PMIx from the environment.
+  if (id.pmi) variables["MPIR_CVAR_PMI_VERSION"] = "1";
   // Without it, each rank trains a separate model under accelerate.
   if (id.on_cpu) variables["ACCELERATE_USE_CPU"] = "true";
   if (!id.cpus.empty()) variables["I_MPI_PIN_INFO"] = pin_info(id.cpus);

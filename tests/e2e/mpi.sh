@@ -40,6 +40,12 @@ expect_status 0
 expect_ranks node1 node2 node1 node2
 expect_no_err .
 
+# Whatever the user's shell says for srun, and though Slurm's own PMI seems to be there.
+run "$cluster" exec node1 env I_MPI_PMI=pmi2 I_MPI_PMI_LIBRARY=/usr/lib/libpmi2.so MPIR_CVAR_PMI_VERSION=2 \
+  "$bin/dtlaunch" -f "$work/hosts" -np 4 -ppn 2 -genv LD_LIBRARY_PATH "$library" -genv PMIX_NAMESPACE x "$work/hello"
+expect_status 0
+expect_ranks node1 node1 node2 node2
+
 # Two programs of one job. With different MPIs they would wait for each other forever.
 launch -f "$work/hosts" -ppn 2 -genv LD_LIBRARY_PATH "$library" -np 2 "$work/hello" : -np 2 "$work/hello"
 expect_status 0

@@ -292,6 +292,9 @@ TEST(Environment, LeavesASchedulersTaskBehind) {
                            "PRTE_MCA_plm_slurm_args",
                            "HYDRA_LAUNCHER_EXTRA_ARGS",
                            "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS",
+                           "I_MPI_PMI",
+                           "I_MPI_PMI_LIBRARY",
+                           "MPIR_CVAR_PMI_VERSION",
                            "DTL_TOKEN",
                            "DTL_TOKEN_FILE",
                            "DTL_SCHEDULER"}) {
