@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "agent/guard/guard_link.h"
-#include "agent/job/pmi_links.h"
+#include "agent/mpi/pmi_links.h"
 #include "agent/job/rank_streams.h"
 #include "agent/job/rank_witness.h"
 #include "agent/job/supervisor.h"

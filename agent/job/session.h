@@ -11,7 +11,7 @@
 
 #include "agent/job/guard_watch.h"
 #include "agent/job/node_questions.h"
-#include "agent/job/pmi_links.h"
+#include "agent/mpi/pmi_links.h"
 #include "agent/job/rank_stacks.h"
 #include "agent/job/rank_starter.h"
 #include "agent/job/rank_streams.h"

@@ -1,7 +1,7 @@
 // A rank that does not read its replies is not read from either, so that memory stays bounded. The
 // kernel says which process wrote (SO_PASSCRED): a rank's children inherit the connection, and must
 // not be taken for the rank.
-#include "agent/job/pmi_links.h"
+#include "agent/mpi/pmi_links.h"
 
 #include <sys/socket.h>
 
