@@ -66,7 +66,11 @@ void NodeQuestions::examine(const Examine& question) {
                        [&](const Fact& fact) { return fact.name == "what" && fact.value == what; });
   };
   if (asks_for("clock")) return connection_.send(Examined{examine_clock()});
-  if (asks_for("libraries")) return connection_.send(find_libraries(question));
+  if (asks_for("libraries")) {
+    LibrariesFound found = find_libraries(question, own_folder_);
+    pmix_libraries_ = std::move(found.pmix_libraries);
+    return connection_.send(std::move(found.answer));
+  }
   examiner_ = std::jthread([this, parameters] {
     Examined examined{examine_node(parameters)};
     asio::post(context_, [this, examined = std::move(examined)] { connection_.send(examined); });

@@ -26,6 +26,8 @@ class NodeQuestions {
   void stop_listening() { listener_.close(); }
   void reach(const Reach& wanted);
   void examine(const Examine& question);
+  // Where the last question about PMIx found libpmix.so.2; empty: the loader finds it.
+  const std::string& pmix_libraries() const { return pmix_libraries_; }
   void watch_for_notices(Cloud cloud);
 
  private:
@@ -37,6 +39,7 @@ class NodeQuestions {
   const std::string own_folder_, job_id_;
   Listener listener_;
   bool watches_cloud_ = false;
+  std::string pmix_libraries_;
   std::jthread sweeper_;
   std::jthread examiner_;  // last: joined before the members that it uses are destroyed
 };

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "agent/node/examine_pmix.h"
+#include "agent/node/hidden_mpi.h"
 #include "agent/node/mpi_library.h"
 #include "base/machine/python_version.h"
 #include "base/text.h"
@@ -84,6 +86,43 @@ std::string mpi_fact(const MpiLibrary& mpi) {
   return std::string(to_text(mpi.kind)) + " " + mpi.name;
 }
 
+// The questions about the MPIs of programs, each after the paths that its ranks will have.
+class MpiQuestions {
+ public:
+  std::string search_path, library_path, working_directory;
+
+  MpiLibrary ask(const std::string& program) {
+    const MpiLibrary found = find_mpi(program, search_path, library_path, working_directory);
+    if (found.kind == MpiKind::kOpenMpi || found.kind == MpiKind::kHidden) {
+      served_by_pmix_.push_back(
+          {program, search_path, library_path, working_directory, found.path});
+    }
+    return found;
+  }
+  bool needs_pmix() const { return !served_by_pmix_.empty(); }
+  // Where their Open MPIs may have brought libpmix along.
+  std::vector<std::string> pmix_folders() const {
+    std::vector<std::string> folders;
+    for (const Asked& each : served_by_pmix_) {
+      const std::string open_mpi = each.open_mpi.empty()
+                                       ? find_open_mpi(each.program, each.search_path,
+                                                       each.library_path, each.working_directory)
+                                       : each.open_mpi;
+      for (auto& folder : dtl::pmix_folders(open_mpi, each.library_path)) {
+        folders.push_back(std::move(folder));
+      }
+    }
+    return folders;
+  }
+
+ private:
+  struct Asked {
+    std::string program, search_path, library_path, working_directory;
+    std::string open_mpi;  // its path, if known
+  };
+  std::vector<Asked> served_by_pmix_;
+};
+
 }  // namespace
 
 std::vector<std::string> library_folders() {
@@ -111,35 +150,43 @@ std::vector<std::string> library_folders() {
   return folders;
 }
 
-Examined find_libraries(const Examine& wanted) {
+LibrariesFound find_libraries(const Examine& wanted, const std::string& own_folder) {
   std::vector<std::string> folders;
   for (const Fact& each : wanted.parameters) {
     if (each.name == "folder") folders.push_back(each.value);
   }
   for (std::string& folder : library_folders()) folders.push_back(std::move(folder));
-  Examined answer;
-  std::string search_path, library_path, working_directory;
+  LibrariesFound found;
+  MpiQuestions mpi;
+  const auto tell = [&](const Fact& asked, const std::string& value) {
+    found.answer.facts.push_back({asked.name, value});
+  };
   for (const Fact& each : wanted.parameters) {
     if (each.name == "file") {
-      answer.facts.push_back({each.name, find_file(each.value, folders)});
+      tell(each, find_file(each.value, folders));
     } else if (each.name == "library") {
-      answer.facts.push_back({each.name, find_library(each.value, folders)});
+      tell(each, find_library(each.value, folders));
     } else if (each.name == "directory") {
-      answer.facts.push_back({each.name, is_folder(each.value) ? each.value : ""});
+      tell(each, is_folder(each.value) ? each.value : "");
     } else if (each.name == "PATH") {
-      search_path = each.value;
+      mpi.search_path = each.value;
     } else if (each.name == "LD_LIBRARY_PATH") {
-      library_path = each.value;
+      mpi.library_path = each.value;
     } else if (each.name == "cwd") {
-      working_directory = each.value;
+      mpi.working_directory = each.value;
     } else if (each.name == "python") {
-      answer.facts.push_back({each.name, python_version(each.value, search_path)});
+      tell(each, python_version(each.value, mpi.search_path));
     } else if (each.name == "mpi") {
-      const MpiLibrary mpi = find_mpi(each.value, search_path, library_path, working_directory);
-      answer.facts.push_back({each.name, mpi_fact(mpi)});
+      tell(each, mpi_fact(mpi.ask(each.value)));
+    } else if (each.name == "pmix") {
+      const PmixFound pmix = each.value == "always" || mpi.needs_pmix()
+                                 ? examine_pmix(own_folder, [&] { return mpi.pmix_folders(); })
+                                 : PmixFound{};
+      tell(each, pmix.answer);
+      found.pmix_libraries = pmix.libraries;
     }
   }
-  return answer;
+  return found;
 }
 
 }  // namespace dtl

@@ -1,6 +1,6 @@
 #pragma once
-// Finds libraries on this node, for --preload and LD_PRELOAD, the version of its Python and the MPI
-// of a program: the answer to Examine with what=libraries.
+// Finds libraries on this node, for --preload and LD_PRELOAD, the version of its Python, the MPI of
+// a program and what serves it: the answer to Examine with what=libraries.
 
 #include <string>
 #include <vector>
@@ -16,8 +16,14 @@ namespace dtl {
 // value; and for each "python", looked for in the last "PATH" before it: its version as "3.11", or
 // an empty value. For each "mpi", the name of a program, which MPI it needs: "mpich MPICH
 // (libmpich.so.12)", or an empty value. It is looked for in the last "PATH" and "cwd" before it,
-// with the last "LD_LIBRARY_PATH" before it. May wait 1 s for each "mpi" (mpi_library.h).
-Examined find_libraries(const Examine& wanted);
+// with the last "LD_LIBRARY_PATH" before it. May wait 1 s for each "mpi" (mpi_library.h). For
+// "pmix", libpmix's version or why there is none (examine_pmix.h); with "if_needed" empty if no
+// "mpi" before it needs one. own_folder: dtagent's.
+struct LibrariesFound {
+  Examined answer;
+  std::string pmix_libraries;  // the folder of libpmix, for "pmix"; empty: the loader finds it
+};
+LibrariesFound find_libraries(const Examine& wanted, const std::string& own_folder);
 
 // Folders where the dynamic loader and users keep libraries, including the Debian folder of this
 // architecture (multiarch) and /usr/lib64.

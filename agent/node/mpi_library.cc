@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agent/node/elf_file.h"
+#include "agent/node/hidden_mpi.h"
 #include "agent/node/run_program.h"
 #include "base/text.h"
 
@@ -211,28 +212,10 @@ std::string program_file(const std::string& program, const std::string& search_p
   return {};
 }
 
-}  // namespace
-
-std::string_view to_text(MpiKind kind) {
-  switch (kind) {
-    case MpiKind::kNone:
-      return "none";
-    case MpiKind::kMpich:
-      return "mpich";
-    case MpiKind::kIntel:
-      return "intel";
-    case MpiKind::kOpenMpi:
-      return "open_mpi";
-    case MpiKind::kOther:
-      break;
-  }
-  return "other";
-}
-
-MpiLibrary find_mpi(const std::string& program, const std::string& search_path,
-                    const std::string& library_path, const std::string& working_directory) {
-  const std::string file = program_file(program, search_path, working_directory);
-  const auto elf = file.empty() ? std::nullopt : read_elf(file);
+// The MPI that the file itself shows.
+MpiLibrary shown_mpi(const std::string& file, const std::string& library_path,
+                     const std::string& working_directory) {
+  const auto elf = read_elf(file);
   if (!elf) return {};
   std::vector<Needed> direct;
   bool must_ask = false;
@@ -252,6 +235,48 @@ MpiLibrary find_mpi(const std::string& program, const std::string& search_path,
   if (!elf->interpreter.starts_with('/')) return named;
   const MpiLibrary listed = choose_mpi(list_libraries(elf->interpreter, file, library_path));
   return listed.kind == MpiKind::kNone ? named : listed;
+}
+
+}  // namespace
+
+std::string_view to_text(MpiKind kind) {
+  switch (kind) {
+    case MpiKind::kNone:
+      return "none";
+    case MpiKind::kMpich:
+      return "mpich";
+    case MpiKind::kIntel:
+      return "intel";
+    case MpiKind::kOpenMpi:
+      return "open_mpi";
+    case MpiKind::kHidden:
+      return "hidden";
+    case MpiKind::kOther:
+      break;
+  }
+  return "other";
+}
+
+MpiLibrary find_mpi(const std::string& program, const std::string& search_path,
+                    const std::string& library_path, const std::string& working_directory) {
+  const std::string file = program_file(program, search_path, working_directory);
+  if (file.empty()) return {};
+  const MpiLibrary shown = shown_mpi(file, library_path, working_directory);
+  if (shown.kind != MpiKind::kNone) return shown;
+  const std::string hidden = find_hidden_open_mpi(file, search_path, library_path);
+  if (hidden.empty()) return {};
+  return {MpiKind::kHidden, "Open MPI (" + file_name_of(hidden) + ")", hidden};
+}
+
+std::string find_open_mpi(const std::string& program, const std::string& search_path,
+                          const std::string& library_path, const std::string& working_directory) {
+  const std::string file = program_file(program, search_path, working_directory);
+  const auto elf = file.empty() ? std::nullopt : read_elf(file);
+  if (!elf || !elf->interpreter.starts_with('/')) return {};
+  for (const Needed& each : list_libraries(elf->interpreter, file, library_path)) {
+    if (is_open_mpi(each.name)) return each.path;
+  }
+  return {};
 }
 
 bool is_open_mpi(std::string_view file_name) {

@@ -13,14 +13,16 @@ enum class MpiKind {
   kIntel,    // Intel MPI
   kOpenMpi,  // Open MPI, or one made from it; needs PMIx
   kOther,    // another MPI, whose start-up protocol is unknown
+  kHidden,   // none that can be seen, but it may load the Open MPI of this host (hidden_mpi.h)
 };
 
 struct MpiLibrary {
   MpiKind kind = MpiKind::kNone;
-  std::string name;  // for people: "MPICH (libmpich.so.12)"; empty: none
+  std::string name;       // for people: "MPICH (libmpich.so.12)"; empty: none
+  std::string path = {};  // kHidden: of that library
 };
 
-// "none", "mpich", "intel", "open_mpi" or "other".
+// "none", "mpich", "intel", "open_mpi", "other" or "hidden".
 std::string_view to_text(MpiKind kind);
 
 // Looks the program up as a rank would: a name with a slash from the working directory, any other
@@ -29,6 +31,11 @@ std::string_view to_text(MpiKind kind);
 // (--list): 3 ms, and at most 1 s. If it needs several MPIs, Open MPI comes first.
 MpiLibrary find_mpi(const std::string& program, const std::string& search_path,
                     const std::string& library_path, const std::string& working_directory);
+
+// The path of the Open MPI library that this program needs, as its loader finds it: 3 ms, and at
+// most 1 s. Empty if it finds none.
+std::string find_open_mpi(const std::string& program, const std::string& search_path,
+                          const std::string& library_path, const std::string& working_directory);
 
 // Whether a library's file name, with or without minor versions, is one of Open MPI:
 // "libmpi.so.40.30.4".

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -38,10 +39,29 @@ bool read_until(int fd, Clock::time_point deadline, std::size_t most_bytes, std:
   }
 }
 
+// This process's own variables. `storage` owns the changed one.
+std::vector<char*> variables_for(const RunOptions& options, std::string& storage) {
+  constexpr std::string_view kName = "LD_LIBRARY_PATH=";
+  std::vector<char*> variables;
+  std::string_view before;
+  for (char** at = environ; *at != nullptr; ++at) {
+    const bool is_path = std::string_view(*at).starts_with(kName);
+    if (is_path) before = std::string_view(*at).substr(kName.size());
+    if (!is_path || options.library_folder.empty()) variables.push_back(*at);
+  }
+  if (!options.library_folder.empty()) {
+    storage = std::string(kName) + options.library_folder;
+    if (!before.empty()) storage += ":" + std::string(before);
+    variables.push_back(storage.data());
+  }
+  variables.push_back(nullptr);
+  return variables;
+}
+
 }  // namespace
 
 ProgramOutput run_program(std::vector<std::string> arguments, std::chrono::milliseconds patience,
-                          std::size_t most_bytes) {
+                          std::size_t most_bytes, const RunOptions& options) {
   ProgramOutput ran;
   Pipe pipe;
   try {
@@ -55,12 +75,18 @@ ProgramOutput run_program(std::vector<std::string> arguments, std::chrono::milli
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&files, pipe.write_end.get(), STDOUT_FILENO);
-  ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  if (options.with_errors) {
+    ::posix_spawn_file_actions_adddup2(&files, pipe.write_end.get(), STDERR_FILENO);
+  } else {
+    ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  }
   std::vector<char*> words;
   for (std::string& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
+  std::string changed;
   pid_t pid = 0;
-  const int failed = ::posix_spawn(&pid, words[0], &files, nullptr, words.data(), environ);
+  const int failed = ::posix_spawn(&pid, words[0], &files, nullptr, words.data(),
+                                   variables_for(options, changed).data());
   ::posix_spawn_file_actions_destroy(&files);
   // From here on only the program holds it, so that its end is visible.
   pipe.write_end.reset();

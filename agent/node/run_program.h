@@ -1,6 +1,7 @@
 #pragma once
-// Runs a program of the host and returns its output. Blocks, so use it on threads, not on the
-// io_context's. Its standard input and error are /dev/null: it can neither ask nor disturb.
+// Runs a program of the host and returns its output. Blocks, so use it on threads, or for programs
+// that answer at once. Its standard input is /dev/null, and mostly its standard error: it can
+// neither ask nor disturb.
 
 #include <chrono>
 #include <cstddef>
@@ -14,9 +15,14 @@ struct ProgramOutput {
   std::string problem;  // why the output is incomplete; empty: complete
 };
 
+struct RunOptions {
+  bool with_errors = false;    // its standard error counts as output
+  std::string library_folder;  // in front of its LD_LIBRARY_PATH; empty: none
+};
+
 // arguments: first the program's path; PATH is not searched. Kills the program once it has closed
 // its output or `patience` is over. Ignores its exit status. Never throws.
 ProgramOutput run_program(std::vector<std::string> arguments, std::chrono::milliseconds patience,
-                          std::size_t most_bytes);
+                          std::size_t most_bytes, const RunOptions& options = {});
 
 }  // namespace dtl

@@ -41,8 +41,8 @@ bool holds_trace_of_init(const std::string& process_folder) {
   return false;
 }
 
-// An mpirun or srun inside the rank serves what it starts. The environments of ranks have no PMIX_*
-// (plan/environment.cc).
+// dtpmix serves the rank, or an mpirun or srun inside the rank serves what it starts. Otherwise the
+// environments of ranks have no PMIX_* (plan/environment.cc).
 bool has_pmix_server(const std::string& process_folder) {
   std::ifstream environment(process_folder + "/environ");
   for (std::string variable; std::getline(environment, variable, '\0');) {

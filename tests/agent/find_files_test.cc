@@ -27,7 +27,8 @@ class FindFiles : public ::testing::Test {
 
   std::string find(const std::string& kind, const std::string& name) {
     const Examined found =
-        find_libraries({{{"what", "libraries"}, {"folder", folder_}, {kind, name}}});
+        find_libraries({{{"what", "libraries"}, {"folder", folder_}, {kind, name}}}, folder_)
+            .answer;
     EXPECT_EQ(found.facts.size(), 1u);
     EXPECT_EQ(found.facts.at(0).name, kind);
     return found.facts.at(0).value;
@@ -70,7 +71,9 @@ TEST_F(FindFiles, SayWhichDirectoriesAndPythonsThereAre) {
                                           {"PATH", "/nonexistent:" + folder_ + "/bin"},
                                           {"python", "python3"},
                                           {"python", "python2"},
-                                          {"unheard-of", "x"}}});
+                                          {"unheard-of", "x"}}},
+                                        folder_)
+                             .answer;
   std::vector<std::pair<std::string, std::string>> facts;
   for (const Fact& fact : found.facts) facts.emplace_back(fact.name, fact.value);
   EXPECT_THAT(facts, ElementsAre(Pair("directory", folder_), Pair("directory", ""),

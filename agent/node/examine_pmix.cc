@@ -1,0 +1,74 @@
+// dtpmix is asked for its version. A host without libpmix answers by its dynamic loader instead.
+#include "agent/node/examine_pmix.h"
+
+#include <unistd.h>
+
+#include <cctype>
+#include <chrono>
+#include <string_view>
+
+#include "agent/node/run_program.h"
+#include "base/text.h"
+
+namespace dtl {
+namespace {
+
+constexpr auto kVersionPatience = std::chrono::seconds(3);  // on a cold network file system
+constexpr std::size_t kMostVersion = 4 << 10;
+
+// "dtpmix 0.2.0, libpmix 4.2.2" -> "4.2.2"; empty: another answer.
+std::string libpmix_version(std::string_view line) {
+  constexpr std::string_view kName = ", libpmix ";
+  const std::size_t at = line.find(kName);
+  if (!line.starts_with("dtpmix ") || at == line.npos) return {};
+  const std::string version(trim(line.substr(at + kName.size())));
+  const bool is_one = !version.empty() && std::isdigit(static_cast<unsigned char>(version[0])) != 0;
+  return is_one ? version : std::string();
+}
+
+// "/usr/bin/dtpmix: error while loading shared libraries: libpmix.so.2: cannot open shared object
+// file: No such file or directory" -> "libpmix.so.2 is missing".
+std::string why_not(std::string_view line) {
+  constexpr std::string_view kLoading = "error while loading shared libraries: ";
+  if (const std::size_t at = line.find(kLoading); at != line.npos) {
+    line.remove_prefix(at + kLoading.size());
+    const std::size_t colon = line.find(": cannot open shared object file");
+    if (colon != line.npos) return printable(line.substr(0, colon)) + " is missing";
+  }
+  return "dtpmix cannot run: " + printable(line);
+}
+
+std::string ask_version(const std::string& program, const std::string& libraries) {
+  RunOptions options;
+  options.with_errors = true;
+  options.library_folder = libraries;
+  const ProgramOutput output =
+      run_program({program, "--version"}, kVersionPatience, kMostVersion, options);
+  const std::string line = split(trim(output.text), '\n').front();
+  const std::string version = libpmix_version(line);
+  if (!version.empty()) return version;
+  if (!line.empty()) return why_not(line);
+  return "dtpmix " +
+         (output.problem.empty() ? "does not tell its version" : "cannot run: " + output.problem);
+}
+
+bool is_version(const std::string& answer) {
+  return std::isdigit(static_cast<unsigned char>(answer[0])) != 0;
+}
+
+}  // namespace
+
+PmixFound examine_pmix(const std::string& own_folder,
+                       const std::function<std::vector<std::string>()>& folders) {
+  const std::string program = own_folder + "/dtpmix";
+  if (::access(program.c_str(), X_OK) != 0) return {"there is no dtpmix beside dtagent", ""};
+  PmixFound found{ask_version(program, ""), ""};
+  if (is_version(found.answer)) return found;
+  for (const std::string& folder : folders()) {
+    std::string answer = ask_version(program, folder);
+    if (is_version(answer)) return {std::move(answer), folder};
+  }
+  return found;
+}
+
+}  // namespace dtl
