@@ -37,13 +37,14 @@ std::string name_output(const SpawnFiles& files) {
 
 RankStarter::RankStarter(const std::string& own_folder, const std::string& job_id, GuardLink& guard,
                          RankStreams& streams, RankWitness& witness, PmiLinks& pmi,
-                         std::function<void(const GuardReport&)> failed)
+                         const PmixLink& pmix, std::function<void(const GuardReport&)> failed)
     : own_folder_(own_folder),
       job_id_(job_id),
       guard_(guard),
       streams_(streams),
       witness_(witness),
       pmi_(pmi),
+      pmix_(pmix),
       failed_(std::move(failed)) {}
 
 void RankStarter::check(const Start& start) const {
@@ -92,6 +93,7 @@ SpawnFiles RankStarter::make_files(const SpawnRank& spawn) {
   environment.insert(environment.end(), files_to_write.begin(), files_to_write.end());
   streams_.open(spec, job_id_, files);
   files[kPmiSourceFd] = pmi_.open(spec.rank);
+  pmix_.add_variables(spec.rank, environment);
   const std::string output = is_told_columns(environment) ? name_output(files) : "";
   if (!output.empty()) environment.push_back(output);
   std::vector<std::string>& programs = programs_[spec.rank];

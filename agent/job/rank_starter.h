@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "agent/guard/guard_link.h"
-#include "agent/mpi/pmi_links.h"
 #include "agent/job/rank_streams.h"
 #include "agent/job/rank_witness.h"
 #include "agent/job/supervisor.h"
+#include "agent/mpi/pmi_links.h"
+#include "agent/mpi/pmix_link.h"
 #include "base/error.h"
 #include "wire/environments.h"
 
@@ -24,7 +25,7 @@ class RankStarter {
   // own_folder: dtagent's folder. job_id: set before the first rank. failed: gets the report of a
   // rank whose files cannot be opened, as if the guard had sent it.
   RankStarter(const std::string& own_folder, const std::string& job_id, GuardLink& guard,
-              RankStreams& streams, RankWitness& witness, PmiLinks& pmi,
+              RankStreams& streams, RankWitness& witness, PmiLinks& pmi, const PmixLink& pmix,
               std::function<void(const GuardReport&)> failed);
 
   // These throw Error(kVersion), see Environments. Call check() before starting a Start's first
@@ -48,6 +49,7 @@ class RankStarter {
   RankStreams& streams_;
   RankWitness& witness_;
   PmiLinks& pmi_;
+  const PmixLink& pmix_;
   const std::function<void(const GuardReport&)> failed_;
   Environments environments_;
   // The paths tried for each rank's program, until it has started.

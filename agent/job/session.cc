@@ -53,7 +53,13 @@ AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::str
       streams_(context_, tasks_, connection_, std::move(launcher.input),
                [this](std::uint32_t rank) { feed(OutputEnded{rank}); }),
       pmi_(context_, tasks_, connection_),
-      starter_(own_folder_, record_.job_id, guard_.link(), streams_, witness_, pmi_,
+      pmix_(context_, tasks_, connection_,
+            {[this] { act_on_held(); },
+             [this](const std::string& why) {
+               feed(PmixGone{why});
+               act_on_held();
+             }}),
+      starter_(own_folder_, record_.job_id, guard_.link(), streams_, witness_, pmi_, pmix_,
                [this](const GuardReport& failed) { feed(failed); }),
       running_(context_, tasks_, connection_, supervisor_),
       stacks_(context_, connection_, running_, streams_, witness_),
@@ -85,6 +91,7 @@ Exit AgentSession::run(std::optional<NodeFacts> known) {
   // Runs until leave() or a failed task stops it.
   context_.run();
   guard_.link().close();  // the guard exits while we clean up
+  pmix_.end();
   return exit_.value_or(Exit::kInternal);
 }
 
@@ -198,12 +205,37 @@ void AgentSession::start(Start start) {
   feed(std::move(start));
 }
 
+void AgentSession::serve_pmix(const ServePmix& job) {
+  pmix_.serve(job, {own_folder_, node_->pmix_libraries(), record_.job_id});
+}
+
+// Ranks that are held back are answered as any that come after this order.
+void AgentSession::end_ranks(const Event& order) {
+  feed(order);
+  act_on_held();
+}
+
+void AgentSession::act_on_held() {
+  for (Message& message : std::exchange(held_, {})) act_on(std::move(message));
+}
+
 void AgentSession::dispatch(Message message) {
   feed(LauncherHeard{});
+  // Only what concerns the ranks themselves waits, so that they find it as if they had started.
+  const bool must_wait = std::holds_alternative<Start>(message) ||
+                         std::holds_alternative<Stdin>(message) ||
+                         std::holds_alternative<Signal>(message);
+  if (!pmix_.is_starting() || !must_wait) return act_on(std::move(message));
+  if (const auto* ranks = std::get_if<Start>(&message)) starter_.check(*ranks);
+  held_.push_back(std::move(message));
+}
+
+void AgentSession::act_on(Message message) {
   const Overloaded handle{
       [&](Environment& environment) { starter_.add(std::move(environment)); },
       [&](Start& ranks) { start(std::move(ranks)); },
-      [&](const OneOf<Stop, Kill, Signal, Finish, WatchRanks> auto& order) { feed(order); },
+      [&](const OneOf<Stop, Kill, Finish> auto& order) { end_ranks(order); },
+      [&](const OneOf<Signal, WatchRanks> auto& order) { feed(order); },
       [&](const Stdin& input) { streams_.give_input(input); },
       [&](const Listen& listen) {
         node_->listen(listen);
@@ -214,7 +246,8 @@ void AgentSession::dispatch(Message message) {
       [&](const Examine& question) { node_->examine(question); },
       [&](ServePmi& job) { pmi_.serve(std::move(job)); },
       [&](PmiFenced& part) { pmi_.fenced(std::move(part)); },
-      [&](const OneOf<ServePmix, PmixFenced, PmixWanted, PmixGiven> auto&) { unexpected(message); },
+      [&](const ServePmix& job) { serve_pmix(job); },
+      [&](OneOf<PmixFenced, PmixWanted, PmixGiven> auto& part) { pmix_.send(std::move(part)); },
       [&](const OutputRules& rules) { streams_.set_rules(rules); },
       [&](const Credit& credit) { streams_.give_credit(credit); },
       [&](const Reconnect& agreed) {
@@ -261,6 +294,7 @@ void AgentSession::hear_guard(const GuardReport& report) {
   // Before the event, whose effect may be Exited: these messages must precede it.
   if (report.news == GuardNews::kExited && streams_.ended(report.rank)) {
     pmi_.ended(report);
+    pmix_.ended(report);
     running_.ended(report.rank);
     if (auto testimony = witness_.ended(report)) connection_.send(std::move(*testimony));
   }
@@ -298,7 +332,10 @@ void AgentSession::perform(const Effect& effect) {
         if (order.signal != 0) guard_.link().signal_ranks(order.signal);
       },
       [&](const PassSignal& order) { guard_.link().pass_signal(order.signal); },
-      [&](const KillByGuard&) { guard_.link().kill(); },
+      [&](const KillByGuard&) {
+        guard_.link().kill();
+        pmix_.close();
+      },
       // May block: only the exit is left to do.
       [&](const KillByOwnHand&) { end_descendants((now() + kReapDeadline).count(), nullptr); },
       [&](const SendMessage& sent) {

@@ -8,10 +8,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/job/guard_watch.h"
 #include "agent/job/node_questions.h"
-#include "agent/mpi/pmi_links.h"
 #include "agent/job/rank_stacks.h"
 #include "agent/job/rank_starter.h"
 #include "agent/job/rank_streams.h"
@@ -19,6 +19,8 @@
 #include "agent/job/reconnection.h"
 #include "agent/job/running_ranks.h"
 #include "agent/job/supervisor.h"
+#include "agent/mpi/pmi_links.h"
+#include "agent/mpi/pmix_link.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/machine/job_record.h"
@@ -59,7 +61,11 @@ class AgentSession {
 
   void welcome(const Message& message, NodeFacts facts);
   void dispatch(Message message);
+  void act_on(Message message);
+  void act_on_held();
   void start(Start start);
+  void serve_pmix(const ServePmix& job);
+  void end_ranks(const Event& order);
   NodeFacts detect_beside_guard();
   bool start_guard();
   void hear_guard(const GuardReport& report);
@@ -82,12 +88,14 @@ class AgentSession {
   RankStreams streams_;
   RankWitness witness_;
   PmiLinks pmi_;
+  PmixLink pmix_;
   RankStarter starter_;
   RunningRanks running_;
   RankStacks stacks_;
   asio::steady_timer clock_;
   asio::signal_set signals_;
   BootTime next_heartbeat_{};
+  std::vector<Message> held_;  // in order, until dtpmix is ready for the ranks
   // Set once it is known how the agent ends.
   std::optional<Exit> exit_;
   // Set at Welcome, which has the job's id. Last: its threads post to the members above.

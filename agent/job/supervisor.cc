@@ -73,6 +73,7 @@ class Step {
   void on(const GuardReport& report);
   void on(const GuardGone&);
   void on(const KeeperGone& keeper);
+  void on(const PmixGone& gone);
   void on(const GuardSilent& guard);
   void on(const OutputEnded& ended);
   void on(const RanksAnswered&);
@@ -164,6 +165,12 @@ void Step::on(const KeeperGone& keeper) {
   // It is leaving already; whoever ended us may have ended the keeper too.
   if (s_.leave) return;
   send(Trouble{fmt::format("its job-keeper (process {}) was killed", keeper.process)});
+  leave(Exit::kOs);
+}
+
+void Step::on(const PmixGone& gone) {
+  if (s_.leave) return;
+  send(Trouble{gone.why});
   leave(Exit::kOs);
 }
 

@@ -46,6 +46,9 @@ struct GuardSilent {  // it exists and does not answer
   pid_t process = 0;
   bool stopped = false;  // by a signal or a debugger
 };
+struct PmixGone {  // dtpmix failed, without which MPI programs cannot go on
+  std::string why;
+};
 struct OutputEnded {  // both pipes of a rank are closed
   std::uint32_t rank = 0;
 };
@@ -53,7 +56,7 @@ struct RanksAnswered {};  // AskRanks is done, or timed out
 struct TimePassed {};     // due() has passed
 using Event = std::variant<Start, Stop, Kill, Signal, Finish, Reconnect, WatchRanks, LauncherHeard,
                            LauncherGone, Terminated, GuardReport, GuardGone, GuardSilent,
-                           KeeperGone, OutputEnded, RanksAnswered, TimePassed>;
+                           KeeperGone, PmixGone, OutputEnded, RanksAnswered, TimePassed>;
 
 // ---- Effects, performed in order before the next event.
 struct SpawnRank {

@@ -192,11 +192,10 @@ void remove_half_records(const std::string& job) {
   }
 }
 
-// Removes the error files of killed agents: folders errors-JOB-PID of jobs without a record here
-// and without a process with this pid. Reads the records again: those of dead agents have just been
-// removed.
-void remove_error_folders() {
-  constexpr std::string_view kPrefix = "errors-";
+// Removes the files of killed agents: folders errors-JOB-PID, of their ranks, and pmix-JOB-PID, of
+// their dtpmix, of jobs without a record here and without a process with this pid. Reads the
+// records again: those of dead agents have just been removed.
+void remove_agents_folders() {
   std::set<std::string> recorded;
   for (const RecordFile& file : records_here()) recorded.insert(file.record.job_id);
   std::error_code failed;
@@ -204,8 +203,9 @@ void remove_error_folders() {
   for (const std::string& folder : runtime_folders()) {
     for (const auto& entry : fs::directory_iterator(folder, failed)) {
       const std::string name = entry.path().filename().string();
-      if (!name.starts_with(kPrefix)) continue;
-      const std::string job = name.substr(kPrefix.size(), name.rfind('-') - kPrefix.size());
+      if (!name.starts_with("errors-") && !name.starts_with("pmix-")) continue;
+      const std::size_t job_at = name.find('-') + 1;
+      const std::string job = name.substr(job_at, name.rfind('-') - job_at);
       const bool runs = fs::exists("/proc/" + name.substr(name.rfind('-') + 1), failed);
       if (!runs && !recorded.contains(job)) left.push_back(entry.path());
     }
@@ -274,7 +274,7 @@ Exit clean_up() {
   remove_records(records);
   remove_half_records("");
   mark_lost_jobs();
-  remove_error_folders();
+  remove_agents_folders();
   remove_sockets();
   tell_of_lost_holders();
   remove_old_output();
@@ -302,7 +302,7 @@ Exit clean_up_after(const std::string& job) {
       if (is_agent(file)) ::unlink(file.path.c_str());
     }
     remove_half_records(job);
-    remove_error_folders();
+    remove_agents_folders();
   }
   print_line("end");
   return Exit::kOk;

@@ -47,11 +47,11 @@ std::pair<char, pid_t> state_and_parent(pid_t pid) {
 
 }  // namespace
 
-AgentDriver::AgentDriver() {
+AgentDriver::AgentDriver(const std::string& folder, const std::string& job) {
   ::signal(SIGPIPE, SIG_IGN);
-  launch();
+  launch(folder);
   read_greeting();
-  send(Welcome{"0.1.0", "00112233aabbccdd", "testhost", "testhost"});
+  send(Welcome{"0.1.0", job, "testhost", "testhost"});
   facts_ = expect<Hello>().facts;
 }
 
@@ -66,10 +66,10 @@ pid_t AgentDriver::agent() const {
   return children_of(pid_).at(0);
 }
 
-void AgentDriver::launch() {
+void AgentDriver::launch(const std::string& folder) {
   SocketPair pair = make_socketpair(SOCK_STREAM);
   line_ = std::move(pair.first);
-  const std::string dtagent = test::program_path("dtagent");
+  const std::string dtagent = folder.empty() ? test::program_path("dtagent") : folder + "/dtagent";
   pid_ = ::fork();
   if (pid_ == 0) {
     ::dup2(pair.second.get(), 0);

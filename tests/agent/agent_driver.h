@@ -23,7 +23,9 @@ class AgentDriver {
   using Wait = std::chrono::milliseconds;
   static constexpr Wait kPatience{20000};  // much longer than any wait here takes
 
-  AgentDriver();   // starts dtagent, reads its greeting, sends Welcome, waits for Hello
+  // Starts dtagent, reads its greeting, sends Welcome, waits for Hello. folder: of another dtagent
+  // than that of this build. job: its id.
+  explicit AgentDriver(const std::string& folder = "", const std::string& job = "00112233aabbccdd");
   ~AgentDriver();  // kills the agent if it still runs; its guard then cleans up
 
   pid_t keeper() const { return pid_; }
@@ -71,7 +73,7 @@ class AgentDriver {
     inbox_.erase(inbox_.begin() + static_cast<std::ptrdiff_t>(at));
     return message;
   }
-  void launch();
+  void launch(const std::string& folder);
   void read_greeting();
   void keep(const Message& message);
   [[noreturn]] void fail(const std::string& what) const;

@@ -269,6 +269,15 @@ TEST(Supervisor, EndsTheRanksWhenItsKeeperIsGone) {
   EXPECT_EQ(sent<Trouble>(bench.feed(KeeperGone{4711})), nullptr);  // reported only once
 }
 
+TEST(Supervisor, EndsTheRanksWhenTheirPmixServerIsGone) {
+  Bench bench;
+  bench.start(0);
+  const auto effects = bench.feed(PmixGone{"dtpmix was killed by SIGKILL"});
+  ASSERT_NE(sent<Trouble>(effects), nullptr);
+  EXPECT_EQ(sent<Trouble>(effects)->text, "dtpmix was killed by SIGKILL");
+  EXPECT_NE(find<SignalRanks>(effects), nullptr);
+}
+
 TEST(Supervisor, NeverWaitsWithoutAnEnd) {
   // In every state, after every event, a timer must run until the agent exits.
   for (const Event& event :
