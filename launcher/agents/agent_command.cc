@@ -42,7 +42,7 @@ constexpr std::string_view kSafe =
     "return 1; "
     "x=\"its path has odd characters\"; case $b in *[[:cntrl:]]*) return 1;; esac; "
     "p=${b%/*}; set -- / \"$b\"; "
-    "for f in dtguard dttrain; do test -e \"$p/$f\" && set -- \"$@\" \"$p/$f\"; done; "
+    "for f in dtguard dtpmix dttrain; do test -e \"$p/$f\" && set -- \"$@\" \"$p/$f\"; done; "
     "while test -n \"$p\"; do set -- \"$p\" \"$@\"; p=${p%/*}; done; "
     "x=$({ LC_ALL=C ls -dlnL \"$@\" && echo end; } 2>/dev/null | "
     "while read -r m n o g s i j k f; do "
@@ -63,7 +63,8 @@ constexpr std::string_view kShut =
 // tell, and the files count as whole.
 constexpr std::string_view kWhole =
     "whole() { command -v sha256sum >/dev/null || return 0; "
-    "h=$(cd \"$1\" && for f in dtagent dtguard dttrain; do test -e $f && sha256sum <$f; done | "
+    "h=$(cd \"$1\" && for f in dtagent dtguard dtpmix dttrain; do test -e $f && sha256sum <$f; "
+    "done | "
     "tr -cd 0-9a-f | sha256sum); n=${1%-dttrain}; n=${n##*-}; "
     "case $h in $n*) test ${#n} -eq 16;; *) return 1;; esac; }; ";
 

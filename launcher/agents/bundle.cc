@@ -3,6 +3,7 @@
 #include "launcher/agents/bundle.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -19,6 +20,8 @@ constexpr std::size_t kNameDigits = 16;  // of the hash: 64 bits
 std::shared_ptr<const Bundle> load_bundle(const std::string& folder, bool with_trainer) {
   auto bundle = std::make_shared<Bundle>();
   std::vector<std::string> names = {"dtagent", "dtguard"};
+  // Only builds with libpmix have it, and only jobs of Open MPI need it.
+  if (::access((folder + "/dtpmix").c_str(), R_OK) == 0) names.push_back("dtpmix");
   if (with_trainer) names.push_back("dttrain");
   // The order of the files is part of the hash, and is the same in kWhole.
   std::string sums;

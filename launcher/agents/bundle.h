@@ -25,8 +25,9 @@ struct Pushed {
   std::string folder;          // where they are; set only if nothing was started there
 };
 
-// Reads dtagent and dtguard, and dttrain if `with_trainer`. Throws Error(kConfig) when one is
-// missing. Shared, because each host would otherwise need a copy of some 45 MB.
+// Reads dtagent and dtguard, dtpmix if it is there, and dttrain if `with_trainer`. Throws
+// Error(kConfig) when one is missing. Shared, because each host would otherwise need a copy of some
+// 45 MB.
 std::shared_ptr<const Bundle> load_bundle(const std::string& folder, bool with_trainer);
 
 // True when a job runs our trainer: the program is just "dttrain". A path to it names a file that

@@ -19,7 +19,7 @@ namespace {
 
 std::string help() {
   return "usage: dtlaunch push [options]\n"
-         "Copies dtagent, dtguard and dttrain to ~/.cache/dtlaunch on each host.\n" +
+         "Copies dtagent, dtguard, dtpmix and dttrain to ~/.cache/dtlaunch on each host.\n" +
          options_text(subcommand_options("push").options());
 }
 

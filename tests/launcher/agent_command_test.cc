@@ -163,6 +163,20 @@ TEST_F(HostsShell, RunsAPushOnlyWhileItIsAsItWasSent) {
   EXPECT_THAT(asked.text, HasSubstr("DTLAUNCH-PUSH want "));
 }
 
+TEST_F(HostsShell, KnowsAPushThatHasAServerOfPmix) {
+  std::ofstream(folder_ + "/bin/dtpmix") << "server";
+  const auto bundle = load_bundle(folder_ + "/bin", false);
+  ASSERT_EQ(bundle->files.size(), 3u);
+  EXPECT_EQ(bundle->files[2].name, "dtpmix");
+  const std::string pushed = install(folder_ + "/cache/dtlaunch/" + bundle->name);
+  const std::string server = pushed.substr(0, pushed.rfind('/')) + "/dtpmix";
+  std::ofstream(server) << "server";
+  const std::string nowhere = folder_ + "/nothing/dtagent";
+  EXPECT_EQ(run(agent_command(nowhere, "--stdio")).text, "ran --stdio\n");
+  std::ofstream(server) << "another";
+  EXPECT_EQ(run(agent_command(nowhere, "--stdio")).status, 127);
+}
+
 TEST_F(HostsShell, AsksForAPushInThePlaceOfWhatOthersCanWrite) {
   const auto bundle = load_bundle(folder_ + "/bin", false);
   const std::string pushed = install(folder_ + "/cache/dtlaunch/" + bundle->name);
