@@ -22,6 +22,7 @@ complaints=$(cd "$root" && project_files . | grep -E '^[a-z]+/.*\.(cc|h|c|cpp|hp
     home["^zlib[.]h"] = "^launcher/ssh/[^/]*$"
     home["^utf8proc[.]h"] = "^trainer/tokens/unicode[.]cc$"
     home["^libssh/"] = "^launcher/ssh/[^/]*$"
+    home["^pmix(_|/|[.]h)"] = "^agent/pmix/[^/]*$"
     home["^hwloc(/|[.]h)"] = "^agent/node/detect[.]cc$"
     home["^toml([.]hpp|/|11)"] = "^base/toml11[.]h$"
     home["^(cblas|f77blas|lapacke|openblas)"] = "^trainer/maths/gemm[.]cc$"
