@@ -104,12 +104,12 @@ void Collectives::send(const Entered& collective, std::vector<Effect>& effects) 
 std::vector<Effect> Collectives::fenced(PmixFenced part) {
   const auto found = waiting_.find(part.ranks);
   if (found == waiting_.end()) {
-    throw Error(Exit::kVersion, "PmixFenced", "no rank of this node waits for it");
+    throw Error(Exit::kVersion, "a fence of PMIx", "no rank of this node waits for it");
   }
   Waiting& first = found->second.front();
   first.joined += part.data;
   if (first.joined.size() > places_.hosts.size() * (kMaxCollectiveBytes + kMaxHeadBytes)) {
-    throw Error(Exit::kVersion, "PmixFenced", "has more than the nodes may send");
+    throw Error(Exit::kVersion, "a fence of PMIx", "has more than the nodes may send");
   }
   std::vector<Effect> effects;
   if (part.more) return effects;
@@ -128,7 +128,7 @@ std::vector<Effect> Collectives::fenced(PmixFenced part) {
 std::vector<Effect> Collectives::end(const Entered& collective, const std::string& joined) {
   const auto all = read_contributions(joined);
   if (!all || all->empty()) {
-    throw Error(Exit::kVersion, "PmixFenced", "is not what nodes have sent");
+    throw Error(Exit::kVersion, "a fence of PMIx", "is not what nodes have sent");
   }
   const Contribution* lowest = &all->front();
   std::string data;

@@ -1,7 +1,9 @@
 #include "agent/pmix/infos.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace dtl::pmix {
@@ -26,9 +28,17 @@ void Infos::add_regex(std::string_view key, std::string bytes) {
   add(key, PMIX_REGEX).data.bo = {texts_.back().data(), texts_.back().size()};
 }
 
-void Infos::add_bytes(std::string_view key, std::string bytes) {
-  texts_.push_back(std::move(bytes));
-  add(key, PMIX_BYTE_OBJECT).data.bo = {texts_.back().data(), texts_.back().size()};
+void Infos::add_bytes(std::string_view key, std::string_view bytes) {
+  auto* copy = static_cast<char*>(std::malloc(bytes.size() + 1));
+  if (copy == nullptr) throw std::bad_alloc();
+  std::memcpy(copy, bytes.data(), bytes.size());
+  add(key, PMIX_BYTE_OBJECT).data.bo = {copy, bytes.size()};
+}
+
+Infos::~Infos() {
+  for (const pmix_info_t& info : infos_) {
+    if (info.value.type == PMIX_BYTE_OBJECT) std::free(info.value.data.bo.bytes);
+  }
 }
 
 void Infos::add_flag(std::string_view key, bool on) {

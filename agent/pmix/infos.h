@@ -18,10 +18,12 @@ class Infos {
   Infos() = default;
   Infos(const Infos&) = delete;
   Infos& operator=(const Infos&) = delete;
+  ~Infos();
 
   void add_text(std::string_view key, std::string text);
   void add_regex(std::string_view key, std::string bytes);  // as PMIx_generate_regex makes it
-  void add_bytes(std::string_view key, std::string bytes);
+  // From malloc(3), since libpmix may free them: it then leaves a null pointer.
+  void add_bytes(std::string_view key, std::string_view bytes);
   void add_flag(std::string_view key, bool on);
   void add_u16(std::string_view key, std::uint32_t value);
   void add_u32(std::string_view key, std::size_t value);

@@ -171,7 +171,7 @@ void LibPmix::answer(EndCollective result) {
   if (waiting.infos == nullptr) return;
   Infos& infos = given->infos;
   if (result.has_context) infos.add_size(PMIX_GROUP_CONTEXT_ID, result.context);
-  if (!given->data.empty()) infos.add_bytes(PMIX_GROUP_ENDPT_DATA, std::move(given->data));
+  if (!given->data.empty()) infos.add_bytes(PMIX_GROUP_ENDPT_DATA, given->data);
   if (!result.members.empty()) {
     std::vector<pmix_proc_t> members;
     for (const std::uint32_t rank : result.members) {

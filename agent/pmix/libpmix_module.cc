@@ -107,10 +107,11 @@ struct Upcalls {
                              const pmix_info_t* directives, std::size_t count,
                              pmix_info_cbfunc_t answer, void* argument) {
     std::string data;
-    bool wants_context = false;
+    bool wants_context = false, is_local = false;
     for (std::size_t i = 0; i < count; ++i) {
       const pmix_info_t& info = directives[i];
       if (has_key(info, PMIX_GROUP_ASSIGN_CONTEXT_ID)) wants_context = is_true(info);
+      if (has_key(info, PMIX_GROUP_LOCAL_ONLY)) is_local = is_true(info);
       if (has_key(info, PMIX_GROUP_ENDPT_DATA) && info.value.type == PMIX_BYTE_OBJECT &&
           info.value.data.bo.bytes != nullptr) {
         data.assign(info.value.data.bo.bytes, info.value.data.bo.size);
@@ -118,6 +119,8 @@ struct Upcalls {
     }
     const bool makes = operation == PMIX_GROUP_CONSTRUCT;
     if (!makes && operation != PMIX_GROUP_DESTRUCT) return PMIX_ERR_NOT_SUPPORTED;
+    // libpmix 5.0 calls twice for the end of a local group, unless the first call ends it.
+    if (is_local && !wants_context) return PMIX_OPERATION_SUCCEEDED;
     Waiting waiting;
     waiting.infos = answer;
     waiting.argument = argument;

@@ -23,14 +23,14 @@ NodePlaces find_places(const ServePmix& job) {
   for (const PmixPlace& place : job.places) {
     // Each program has a rank, so their numbers are bounded, too.
     if (place.node >= job.hosts.size() || place.program >= job.places.size()) {
-      throw Error(Exit::kVersion, "ServePmix", "names a node or a program that the job lacks");
+      throw Error(Exit::kVersion, "a job for PMIx", "names a node or a program that the job lacks");
     }
     const auto rank = static_cast<std::uint32_t>(places.ranks.size());
     places.ranks.push_back({place.node, place.program, add_to(places.of_node, place.node, rank),
                             add_to(places.programs, place.program, rank)});
   }
   if (job.node >= job.hosts.size() || places.here().empty()) {
-    throw Error(Exit::kVersion, "ServePmix", "has no rank on this node");
+    throw Error(Exit::kVersion, "a job for PMIx", "has no rank on this node");
   }
   return places;
 }

@@ -85,8 +85,8 @@ std::vector<Effect> PmixState::aborted(Aborted abort) {
   const auto found = ranks_.find(abort.rank);
   if (found != ranks_.end() && !found->second.aborted) {
     found->second.aborted = true;
-    effects.push_back(
-        Send{MpiNews{abort.rank, MpiEvent::kAborted, abort.code, shorten(abort.text)}});
+    const std::string text = abort.text == "N/A" ? "" : shorten(abort.text);  // Open MPI 4's
+    effects.push_back(Send{MpiNews{abort.rank, MpiEvent::kAborted, abort.code, text}});
   }
   effects.push_back(Acknowledge{abort.id});
   return effects;

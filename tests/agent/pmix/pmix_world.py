@@ -116,7 +116,7 @@ class World:
         self.ranks = {}  # their processes
         self.statuses = {}
         self.output = collections.defaultdict(bytes)
-        self.news, self.notices, self.fences = [], [], 0
+        self.news, self.notices, self.fences, self.questions = [], [], 0, 0
         self.parts = collections.defaultdict(dict)  # of a fence: by its ranks, then by node
         self.selector = selectors.DefaultSelector()
 
@@ -213,6 +213,7 @@ class World:
             elif kind == FENCE:
                 self.take_fence(node, body)
             elif kind == WANTED:
+                self.questions += 1
                 self.nodes[self.places[body.u32()]].send(WANTED, body.body)
             elif kind == GIVEN:
                 self.nodes[body.u32()].send(GIVEN, body.body)
