@@ -45,6 +45,14 @@ constexpr std::string_view kLeftBehind[] = {
     "ROLE_*", "CCL_LOCAL_*", "HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_*", "HOROVOD_CROSS_*",
     "HOROVOD_HOSTNAME", "CROSS_RANK", "CROSS_SIZE", "LOCAL_SIZE"};
 
+// Open MPI's parameters are the user's, but its mpirun also hands these to its ranks.
+constexpr std::string_view kParameters = "OMPI_MCA_";
+constexpr std::string_view kOfMpirun[] = {
+    "OMPI_MCA_orte_*",         "OMPI_MCA_ess*",   "OMPI_MCA_pmix*",        "OMPI_MCA_plm*",
+    "OMPI_MCA_oob*",           "OMPI_MCA_prte*",  "OMPI_MCA_schizo*",      "OMPI_MCA_routed*",
+    "OMPI_MCA_ras*",           "OMPI_MCA_rmaps*", "OMPI_MCA_hwloc_base_*", "OMPI_MCA_initial_wdir",
+    "OMPI_MCA_shmem_RUNTIME_*"};
+
 bool is_one_of(std::string_view name, std::span<const std::string_view> patterns) {
   return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view pattern) {
     if (!pattern.ends_with('*')) return name == pattern;
@@ -56,6 +64,7 @@ bool is_one_of(std::string_view name, std::span<const std::string_view> patterns
 // A library that reads a scheduler task's variables would mistake the rank for another one.
 bool is_left_behind(std::string_view name) {
   const auto all = schedulers();
+  if (name.starts_with(kParameters)) return is_one_of(name, kOfMpirun);
   return is_one_of(name, kLeftBehind) ||
          std::any_of(all.begin(), all.end(), [&](const Scheduler* scheduler) {
            return is_one_of(name, scheduler->task_variables);
@@ -104,6 +113,10 @@ std::string pin_info(const std::vector<int>& cpus) {
 constexpr std::string_view kInterfaceNames[] = {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME",
                                                 "NCCL_SOCKET_IFNAME", "CCL_KVS_IFACE",
                                                 "FI_TCP_IFACE"};
+// Open MPI would also try a bridge that has the same address on each host, such as docker0, and
+// then it hangs. It refuses both of these at once.
+constexpr const char* kOpenMpiTakes = "OMPI_MCA_btl_tcp_if_include";
+constexpr const char* kOpenMpiLeaves = "OMPI_MCA_btl_tcp_if_exclude";
 constexpr std::string_view kThreadNumbers[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS",
                                                "OPENBLAS_NUM_THREADS"};
 // Variables that are specific to one job or one rank.
@@ -150,6 +163,7 @@ Map default_variables(const RankIdentity& id) {
   if (!id.address.empty()) variables["DTRING_ADDRESS"] = id.address;
   if (id.interface.empty()) return variables;
   for (const std::string_view name : kInterfaceNames) variables[std::string(name)] = id.interface;
+  variables[kOpenMpiTakes] = id.interface;
   return variables;
 }
 
@@ -159,7 +173,7 @@ bool is_computed_by_another(const Variables& environment, std::string_view name)
                                     [](const auto& each) { return each.first == "DTLAUNCH_JOB"; });
   if (!in_a_job) return false;
   return is_one_of(kThreadNumbers, name) || is_one_of(kInterfaceNames, name) ||
-         is_one_of(kOfThisJob, name) || name.starts_with("CCL_");
+         is_one_of(kOfThisJob, name) || name.starts_with("CCL_") || name == kOpenMpiTakes;
 }
 
 // PyTorchJob's address where pods meet, which no user exported.
@@ -186,6 +200,15 @@ void put(Map& variables, const std::string& name, const std::string& value) {
   // No program could read such a name.
   if (name.empty() || name.find('=') != std::string::npos) return;
   variables[name] = value;
+}
+
+void leave_interfaces_to_user(Map& variables, std::map<std::string, Origin>& origins) {
+  const auto ours = origins.find(kOpenMpiTakes);
+  const bool both = ours != origins.end() && ours->second == Origin::kComputed &&
+                    variables.contains(kOpenMpiLeaves);
+  if (!both) return;
+  variables.erase(kOpenMpiTakes);
+  origins.erase(ours);
 }
 
 }  // namespace
@@ -246,6 +269,7 @@ RankEnvironment rank_environment(const RankIdentity& identity, const Variables& 
       std::erase(environment.unused, name);
     }
   }
+  leave_interfaces_to_user(variables, environment.origins);
   // The map sorts the lines by name; preload.cc relies on that.
   for (const auto& [name, value] : variables) environment.lines.push_back(name + "=" + value);
   return environment;

@@ -16,7 +16,7 @@ expect_network() {
 # shellcheck disable=SC2016
 show='echo rank $RANK $MASTER_ADDR $GLOO_SOCKET_IFNAME; [ $GLOO_SOCKET_IFNAME = $TP_SOCKET_IFNAME ] &&
   [ $GLOO_SOCKET_IFNAME = $CCL_KVS_IFACE ] && [ $GLOO_SOCKET_IFNAME = $FI_TCP_IFACE ] &&
-  [ $GLOO_SOCKET_IFNAME = $NCCL_SOCKET_IFNAME ] && ip addr show $GLOO_SOCKET_IFNAME | grep -q "inet6\? $DTRING_ADDRESS/"'
+  [ $GLOO_SOCKET_IFNAME = $NCCL_SOCKET_IFNAME ] && [ $GLOO_SOCKET_IFNAME = $OMPI_MCA_btl_tcp_if_include ] && ip addr show $GLOO_SOCKET_IFNAME | grep -q "inet6\? $DTRING_ADDRESS/"'
 job() { launch -f "$work/hosts" -ppn 1 -v "$@" sh -c "$show"; }
 all() { # COMMAND...: on every host
   local host

@@ -74,6 +74,7 @@ TEST(Environment, SpeaksEveryDialect) {
                                                        {"GLOO_SOCKET_IFNAME", "eth1"},
                                                        {"TP_SOCKET_IFNAME", "eth1"},
                                                        {"NCCL_SOCKET_IFNAME", "eth1"},
+                                                       {"OMPI_MCA_btl_tcp_if_include", "eth1"},
                                                        {"I_MPI_PIN_INFO", "x0,1,4"},
                                                        {"DTLAUNCH_JOB", "00ff"},
                                                        {"DTLAUNCH_HOST", "node02"},
@@ -84,6 +85,19 @@ TEST(Environment, SpeaksEveryDialect) {
                                                        {"TORCHELASTIC_MAX_RESTARTS", "0"},
                                                        {"TORCHELASTIC_USE_AGENT_STORE", "False"}};
   EXPECT_EQ(variables, expected);
+}
+
+TEST(Environment, LeavesOpenMpisInterfacesToAUserWhoNamesThem) {
+  RankIdentity identity;
+  identity.interface = "eth1";
+  const auto with = [&](const char* name, const char* value) {
+    return as_map(rank_environment(identity, {{name, value}}, {}).lines);
+  };
+  EXPECT_EQ(with("A", "b")["OMPI_MCA_btl_tcp_if_include"], "eth1");
+  EXPECT_EQ(with("OMPI_MCA_btl_tcp_if_include", "10.1.0.0/16")["OMPI_MCA_btl_tcp_if_include"],
+            "10.1.0.0/16");
+  // Open MPI refuses both.
+  EXPECT_FALSE(with("OMPI_MCA_btl_tcp_if_exclude", "lo").contains("OMPI_MCA_btl_tcp_if_include"));
 }
 
 TEST(Environment, TellsRanksOfAJobThatChangesHowManyTheyWereAtItsBegin) {
@@ -301,6 +315,14 @@ TEST(Environment, LeavesASchedulersTaskBehind) {
     task.emplace_back(name, "x");
   }
   EXPECT_EQ(forwardable(task), kept);
+}
+
+TEST(Environment, KeepsParametersOfOpenMpiButThoseOfItsMpirun) {
+  const Variables kept = {{"OMPI_MCA_btl", "tcp,self"}, {"OMPI_MCA_coll_tuned_priority", "9"}};
+  Variables all = kept;
+  all.emplace_back("OMPI_MCA_orte_local_daemon_uri", "1;tcp://10.0.0.1:1");
+  all.emplace_back("OMPI_MCA_hwloc_base_binding_policy", "core");  // ranks would bind themselves
+  EXPECT_EQ(forwardable(all), kept);
 }
 
 TEST(Environment, IsSortedByName) {
