@@ -68,7 +68,11 @@ std::vector<Said> read_variables(const Variables& environment) {
   for (const auto& [name, value] : environment) {
     // Open MPI reads any parameter from OMPI_MCA_NAME. Those with their own row were handled above.
     if (!name.starts_with(kMcaPrefix) || find_variable(name) != nullptr || value.empty()) continue;
-    all.push_back({name, value, {"--mca", name.substr(kMcaPrefix.size()), value}, true});
+    // Others only concern the library, in the ranks' environment.
+    const std::string key = name.substr(kMcaPrefix.size());
+    const ForeignOption* parameter = find_mca_parameter(key);
+    if (parameter == nullptr || parameter->text == kForRanks) continue;
+    all.push_back({name, value, {"--mca", key, value}, true});
   }
   return all;
 }
@@ -107,12 +111,6 @@ void add_environment(const Variables& environment, OptionWords& words,
         words.notes.push_back(fmt::format("{}: taken for {}", setting, canonical_form(given)));
       }
     } catch (const Error& error) {
-      // "--mca KEY VALUE". A site sets many parameters for its MPI library; unknown ones are only
-      // notes for -v.
-      if (said.words.size() == 3 && find_mca_parameter(said.words[1]) == nullptr) {
-        words.notes.push_back(setting + ": left out: dtlaunch has no such parameter");
-        continue;
-      }
       const std::string reason = error.reason().empty() ? error.attempted() : error.reason();
       if (!said.of_site) throw option_error(setting, reason, error.hint());
       words.warnings.push_back(option_error(setting + ": left out", reason, error.hint()).what());

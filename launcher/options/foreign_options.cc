@@ -338,8 +338,8 @@ const ForeignOption* find_mca_parameter(std::string_view key) {
        ""},
       {{"btl", "pml", "mtl", "coll", "osc", "op", "mpi", "opal", "topo", "io", "pmix", "ucx"},
        1,
-       kIgnored,
-       kNoMpi,
+       kSame,
+       kForRanks,
        ""},
   };
   const std::string name = plain_name(key);

@@ -16,6 +16,9 @@ enum class ForeignKind {
   kRefused,  // `text` is the reason, `hint` dtlaunch's alternative
 };
 
+// The text of a parameter that Open MPI reads from a variable of its ranks: OMPI_MCA_NAME=VALUE.
+constexpr std::string_view kForRanks = "-genv=%";
+
 struct ForeignOption {
   std::vector<std::string_view> names;  // without dashes, lower case, '-' for '_'
   int values = 0;                       // words after the option

@@ -90,7 +90,10 @@ void read_foreign(OptionReader& reader, const std::string& spelled, const char* 
   if (is_mca(spelled)) {
     const std::string key = reader.next_word(spelled, "KEY VALUE");
     const std::string value = reader.next_word(spelled, "a value for " + key);
-    take_foreign(reader, mca_parameter(spelled, key), spelled, value,
+    const ForeignOption& parameter = mca_parameter(spelled, key);
+    const bool for_ranks = parameter.text == kForRanks;
+    take_foreign(reader, parameter, spelled,
+                 for_ranks ? fmt::format("OMPI_MCA_{}={}", key, value) : value,
                  fmt::format("{} {} {}", spelled, one_shell_word(key), one_shell_word(value)));
     return;
   }
