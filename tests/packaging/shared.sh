@@ -39,5 +39,6 @@ expect_libraries dttrain shared openblas crypto utf8proc
 expect_libraries dtring-perf shared crypto
 expect_libraries dtring shared crypto
 expect_libraries dtagent inside crypto hwloc
+[ -z "$(line_of dtpmix)" ] || expect_libraries dtpmix shared pmix
 [[ $(line_of dtguard) != *.so* ]] || fail "dtguard wants a shared library: $(line_of dtguard)"
 echo "shared: dtlaunch, dttrain, dtring-perf, libdtring; static: dtagent, dtguard"

@@ -67,7 +67,9 @@ pages() {
     echo "$data/data/share/man/man${page##*.}/$page"
   done
 }
-{ printf "$data/scripts/%s\n" dtlaunch dtagent dtguard dttrain dtring-perf
+programs=(dtlaunch dtagent dtguard dttrain dtring-perf)
+! pkg-config --exists 'pmix >= 4.1' || programs+=(dtpmix)  # left out without libpmix-dev
+{ printf "$data/scripts/%s\n" "${programs[@]}"
   printf '%s\n' "dtring.libs/libdtring.so.$abi" "$data/data/include/dtring.h"
   (cd "$root/python" && printf '%s\n' dtring/*.py dtring/py.typed _dtring_autoload.py dtring-autoload.pth)
   pages; } | sort >"$folder/wanted"

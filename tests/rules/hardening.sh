@@ -62,7 +62,7 @@ check_commands() { # COMPILE_COMMANDS
 
 checked=0
 complaints=$(
-  for file in "$build"/bin/{dtlaunch,dttrain,dtring-perf} "$build"/ring/libdtring.so \
+  for file in "$build"/bin/{dtlaunch,dttrain,dtring-perf,dtpmix} "$build"/ring/libdtring.so \
     "$build"/packaging/debian/bin/{dtlaunch,dtring-perf} "$build"/packaging/debian/libdtring.so; do
     [ ! -e "$file" ] || check_dynamic "$file"
   done
@@ -75,7 +75,7 @@ complaints=$(
   [ ! -e "$build/compile_commands.json" ] || check_commands "$build/compile_commands.json"
   true
 )
-for file in "$build"/bin/{dtlaunch,dttrain,dtring-perf,dtagent,dtguard} "$build"/ring/libdtring.so; do
+for file in "$build"/bin/{dtlaunch,dttrain,dtring-perf,dtagent,dtguard,dtpmix} "$build"/ring/libdtring.so; do
   if [ -e "$file" ]; then checked=$((checked + 1)); else echo "not checked: ${file##*/} has not been built"; fi
 done
 [ $checked -gt 0 ] || { echo "skipped: nothing has been built"; exit 77; }

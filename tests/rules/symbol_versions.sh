@@ -1,6 +1,6 @@
 #!/bin/bash
 # Programs and library run on glibc 2.34 or later (RHEL 9, Ubuntu 22.04, Debian 12): they need no
-# newer symbol, and only the C library's own libraries.
+# newer symbol, and only the C library's own libraries. dtpmix also needs the host's libpmix.
 #   symbol_versions.sh BUILD_FOLDER
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,6 +22,7 @@ check_libraries() { # FILE
   for library in $(libraries_of "$1"); do
     case $library in
       libc.so.6 | libm.so.6 | ld-linux-x86-64.so.2) ;;
+      libpmix.so.2) [ "${1##*/}" = dtpmix ] || echo "${1#"$build"/}: needs $library" ;;
       *) echo "${1#"$build"/}: needs $library" ;;
     esac
   done
@@ -40,7 +41,7 @@ check_symbols() { # FILE
 checked=0
 complaints=''
 new=''
-for file in "$build"/bin/{dtlaunch,dttrain,dtring-perf} "$build"/ring/libdtring.so; do
+for file in "$build"/bin/{dtlaunch,dttrain,dtring-perf,dtpmix} "$build"/ring/libdtring.so; do
   [ -e "$file" ] || { echo "not checked: ${file##*/} has not been built"; continue; }
   checked=$((checked + 1))
   complaints+=$(check_libraries "$file")
