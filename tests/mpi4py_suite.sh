@@ -2,7 +2,7 @@
 # mpi4py's own test suite, on 4 ranks of two hosts, under dtlaunch and under the library's own mpiexec: the same tests
 # must pass. By hand: it takes up to an hour, as ranks that poll share few cores.
 #
-# usage: tests/mpi4py_suite.sh mpich|intel SOURCES [MODULE...]     as root, after scripts/test --only references
+# usage: tests/mpi4py_suite.sh mpich|intel|openmpi SOURCES [MODULE...]     as root, after scripts/test --only references
 #
 # SOURCES: mpi4py's, unpacked: pip download --no-binary :all: --no-deps mpi4py. MODULE: test_comm and so on; all of
 # them without. A module that takes longer than $LIMIT (60) seconds is ended, and counts as hung. Prints a line for
@@ -27,15 +27,30 @@ printf 'node1\nnode2\n' >"$work/hosts"
 # Over UCX, pip's MPICH 5.0.2 hangs between two hosts of tests/cluster, under either launcher.
 export MPIR_CVAR_CH4_NETMOD=${MPIR_CVAR_CH4_NETMOD-ofi}
 
+variables=("LD_LIBRARY_PATH=$mpi/$library/lib" "PYTHONPATH=$mpi/python" "MPIR_CVAR_CH4_NETMOD=$MPIR_CVAR_CH4_NETMOD"
+  OMPI_MCA_mpi_yield_when_idle=1)
+launch_with() { # LAUNCHER -> $with
+  local each
+  case $1.$library in
+    dtlaunch.*) with=("$bin/dtlaunch" -f "$work/hosts" -np 4 -ppn 2) ;;
+    mpiexec.openmpi) with=(env {OMPI,PRTE}_ALLOW_RUN_AS_ROOT{,_CONFIRM}=1 "$mpi/openmpi/bin/mpirun"
+      --hostfile "$work/hosts" -np 4 --map-by ppr:2:node:OVERSUBSCRIBE) ;;
+    *) with=("$mpi/$library/bin/mpiexec" -launcher ssh -f "$work/hosts" -np 4 -ppn 2) ;;
+  esac
+  for each in "${variables[@]}"; do
+    if [ "$1.$library" = mpiexec.openmpi ]; then with+=(-x "$each"); else with+=(-genv "${each%%=*}" "${each#*=}"); fi
+  done
+}
+
 # under LAUNCHER MODULE: prints its seconds, or "hung"; its tests are in $work/LAUNCHER.MODULE.
 under() {
-  local with=("$bin/dtlaunch") begin=$EPOCHREALTIME status=0
-  [ "$1" = dtlaunch ] || with=("$mpi/$library/bin/mpiexec" -launcher ssh)
+  local with=() begin=$EPOCHREALTIME status=0
+  rm -f "$work/errors".*
+  launch_with "$1"
   # Only rank 0's results: they are the same on all ranks, or the test fails.
   # shellcheck disable=SC2016
   timeout -k 10 "${LIMIT:-60}" "$cluster" exec node1 env I_MPI_ROOT="$mpi/$library" \
-    "${with[@]}" -f "$work/hosts" -np 4 -ppn 2 -genv LD_LIBRARY_PATH "$mpi/$library/lib" \
-    -genv PYTHONPATH "$mpi/python" -genv MPIR_CVAR_CH4_NETMOD "$MPIR_CVAR_CH4_NETMOD" sh -c 'exec "$@" 2>"$0.$PMI_RANK"' "$work/errors" \
+    "${with[@]}" sh -c 'exec "$@" 2>"$0.${PMI_RANK-$OMPI_COMM_WORLD_RANK}"' "$work/errors" \
     python3 "$sources/main.py" -v -i "(^|/)$2(\\.py)?\$" >"$work/out" 2>&1 </dev/null || status=$?
   grep -Eo '^test.*\) .*\.\.\. (ok|FAIL|ERROR|skipped|expected failure)' "$work/errors.0" |
     sed -E 's/^(.*\)) .*\.\.\. /\1 /' | sort >"$work/$1.$2"
