@@ -120,7 +120,7 @@ struct PmixPlace {            // of a rank
   std::uint32_t program = 0;  // MPI_APPNUM
 };
 struct ServePmix {         // the ranks of the node find a PMIx server: dtpmix, which gets this, too
-  std::string space;       // the job's namespace
+  std::string space;       // the job's namespace, which no other user knows
   std::uint32_t node = 0;  // this one
   std::vector<std::string> hosts;  // the nodes' names, each another one
   std::vector<PmixPlace> places;   // of all ranks, in order of rank

@@ -309,7 +309,9 @@ ServePmi SessionPlanning::pmi_of_job() const {
 // For every node, without its own number.
 ServePmix SessionPlanning::pmix_of_job() const {
   ServePmix serve;
-  serve.space = pmi_of_job().space;
+  // libpmix believes whoever connects on its node and knows the namespace, another user, too.
+  serve.space = fmt::format("{}.{}", pmi_of_job().space,
+                            to_hex(random_bytes(kSecretBytes, "draw the job's namespace")));
   serve.places.resize(ranks());
   std::vector<std::string> names;
   for (std::uint32_t node = 0; node < plan_->nodes.size(); ++node) {

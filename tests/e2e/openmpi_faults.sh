@@ -26,6 +26,8 @@ for victim in dtagent dtguard dtpmix; do
   end_job
   expect_err '^dtlaunch: (node2: |rank [23] on node2 )'
   [ "$status" != 0 ] || fail "a job whose $victim died ended with status 0"
+  expect_hosts_idle 15
+  on node2 "$bin/dtlaunch" clean >"$work/cleaned" 2>&1 || fail "dtlaunch clean: $(cat "$work/cleaned")"
   expect_all_clean
 done
 start_job "${options[@]}" "$work/hello" stay 0

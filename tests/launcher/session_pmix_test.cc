@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "tests/launcher/session_fixture.h"
 
 namespace dtl::session_pmix_test {
@@ -14,6 +15,7 @@ using namespace testing_support;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 // Two nodes with one rank each, which say what they were asked and sent.
 class SessionPmix : public SessionTest {
@@ -57,7 +59,9 @@ TEST_F(SessionPmix, ServesOpenMpiOverPmixBesidePmi1) {
   const ServePmix& second = served_["n2"][0];
   EXPECT_EQ(served_["n1"][0].node, 0U);
   EXPECT_EQ(second.node, 1U);
-  EXPECT_EQ(second.space, "0123456789abcdef.0");
+  EXPECT_THAT(second.space, StartsWith("0123456789abcdef.0."));
+  EXPECT_EQ(second.space.size(), 19 + 2 * kSecretBytes);
+  EXPECT_EQ(served_["n1"][0].space, second.space);
   EXPECT_THAT(second.hosts, ElementsAre("n1", "n2"));
   ASSERT_EQ(second.places.size(), 2U);
   EXPECT_EQ(second.places[1].node, 1U);
@@ -83,7 +87,7 @@ TEST_F(SessionPmix, HasAnotherSpaceAfterARestart) {
   request_.restart_count = 1;
   run();
   ASSERT_EQ(served_["n1"].size(), 1U);
-  EXPECT_EQ(served_["n1"][0].space, "0123456789abcdef.1");
+  EXPECT_THAT(served_["n1"][0].space, StartsWith("0123456789abcdef.1."));
 }
 
 TEST_F(SessionPmix, ServesOnlyPmixOnRequest) {

@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-SHARED = ("lib.sh", "restart_lib.sh", "mpi_hello.c")  # sourced or compiled by scripts
+SHARED = ("lib.sh", "restart_lib.sh", "openmpi_lib.sh", "mpi_hello.c", "oneccl_sum.cc", "pmi2_rank.c")  # sourced or compiled by scripts
 
 
 def words_of_lists(tests):
