@@ -96,8 +96,25 @@ std::string fix_for_pmix(const std::string& reason) {
   return only_library ? "apt install libpmix2, there" : "apt install dtlaunch libpmix2, there";
 }
 
+// Of a program that would be rank 0 of 1; empty: none is known to. MPICH can be built for PMIx.
+std::string warn_of_pmix(const std::vector<MpiQuestion>& questions,
+                         const std::vector<MpiAnswers>& answers) {
+  for (const MpiAnswers& of_node : answers) {
+    for (std::size_t i = 0; i < questions.size() && i < of_node.programs.size(); ++i) {
+      const auto found = found_in(of_node.host, questions[i].program, of_node.programs[i]);
+      if (!found || (found->kind != "mpich" && found->kind != "intel")) continue;
+      return fmt::format(
+          "--pmi pmix: '{}' uses {}, whose ranks find each other only if it was "
+          "built for PMIx. Try: --pmi auto",
+          found->program, found->name);
+    }
+  }
+  return {};
+}
+
 // The user has asked for PMIx, whatever the programs need.
-MpiVerdict judge_wish_for_pmix(const std::vector<MpiAnswers>& answers) {
+MpiVerdict judge_wish_for_pmix(const std::vector<MpiQuestion>& questions,
+                               const std::vector<MpiAnswers>& answers) {
   std::vector<std::string> versions;
   for (const MpiAnswers& of_node : answers) {
     if (!serves_pmix(of_node)) {
@@ -110,6 +127,7 @@ MpiVerdict judge_wish_for_pmix(const std::vector<MpiAnswers>& answers) {
     if (is_new) versions.push_back(of_node.pmix);
   }
   return {.detail = fmt::format("PMIx is offered, by libpmix {}", join(versions, " and ")),
+          .warning = warn_of_pmix(questions, answers),
           .pmix = true};
 }
 
@@ -143,7 +161,8 @@ MpiVerdict judge_hidden(const Found& found, const std::vector<MpiAnswers>& answe
 
 std::vector<MpiQuestion> mpi_questions(const Request& request) {
   std::vector<MpiQuestion> questions;
-  if (request.environment.pmi != PmiChoice::kAuto) return questions;
+  const PmiChoice choice = request.environment.pmi;
+  if (choice != PmiChoice::kAuto && choice != PmiChoice::kPmix) return questions;
   for (const Program& program : request.programs) {
     if (program.command.empty()) continue;
     questions.push_back({program.command[0], given_variable(request, program, "PATH"),
@@ -160,7 +179,7 @@ std::string_view pmix_question(const Request& request) {
 
 MpiVerdict judge_mpi(PmiChoice choice, const std::vector<MpiQuestion>& questions,
                      const std::vector<MpiAnswers>& answers) {
-  if (choice == PmiChoice::kPmix) return judge_wish_for_pmix(answers);
+  if (choice == PmiChoice::kPmix) return judge_wish_for_pmix(questions, answers);
   const auto [known, hidden] = look_at(questions, answers);
   if (known && known->kind == "open_mpi") return judge_open_mpi(*known, answers);
   if (known) {

@@ -37,9 +37,10 @@ struct MpiAnswers {
 };
 
 struct MpiVerdict {
-  std::string line = {};    // which MPI the job uses, for -v and --dry-run; empty: none is known
-  std::string detail = {};  // what else is offered, or why not, for -v; may be empty
-  bool pmix = false;        // ranks find a PMIx server on every node
+  std::string line = {};     // which MPI the job uses, for -v and --dry-run; empty: none is known
+  std::string detail = {};   // what else is offered, or why not, for -v; may be empty
+  std::string warning = {};  // always shown; may be empty
+  bool pmix = false;         // ranks find a PMIx server on every node
 };
 // Throws Error(kConfig) if dtlaunch does not serve the job's MPI, if there are several, or if a
 // node cannot serve PMIx and the job needs it.

@@ -109,7 +109,7 @@ awaitable<void> PmiLinks::watch(std::uint32_t rank, pid_t process) {
     if (server_->phase(rank) != PmiPhase::kUnused || server_->has_ended(rank)) co_return;
     for (const pid_t each : family_of(process)) {
       const auto library = unserved_mpi(each);
-      if (!library) continue;
+      if (!library || !is_offered_pmi(each)) continue;
       connection_.send(MpiNews{rank, MpiEvent::kAlone, 0, "Open MPI (" + *library + ")"});
       co_return;
     }

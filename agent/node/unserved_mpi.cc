@@ -41,12 +41,11 @@ bool holds_trace_of_init(const std::string& process_folder) {
   return false;
 }
 
-// dtpmix serves the rank, or an mpirun or srun inside the rank serves what it starts. Otherwise the
-// environments of ranks have no PMIX_* (plan/environment.cc).
-bool has_pmix_server(const std::string& process_folder) {
+// With which the process was started.
+bool has_variable(const std::string& process_folder, std::string_view name) {
   std::ifstream environment(process_folder + "/environ");
   for (std::string variable; std::getline(environment, variable, '\0');) {
-    if (variable.starts_with("PMIX_NAMESPACE=")) return true;
+    if (variable.starts_with(name) && variable.substr(name.size(), 1) == "=") return true;
   }
   return false;
 }
@@ -66,8 +65,14 @@ std::optional<std::string> unserved_mpi(pid_t process) {
   }
   if (library.empty()) return std::nullopt;
   if (!has_trace && !holds_trace_of_init(folder)) return std::nullopt;
-  if (has_pmix_server(folder)) return std::nullopt;
+  // dtpmix serves the rank, or an mpirun or srun inside the rank serves what it starts. Otherwise
+  // the environments of ranks have no PMIX_* (plan/environment.cc).
+  if (has_variable(folder, "PMIX_NAMESPACE")) return std::nullopt;
   return library;
+}
+
+bool is_offered_pmi(pid_t process) {
+  return has_variable("/proc/" + std::to_string(process), "PMI_FD");
 }
 
 }  // namespace dtl

@@ -16,4 +16,8 @@ namespace dtl {
 // and 2 ms for a Python with PyTorch.
 std::optional<std::string> unserved_mpi(pid_t process);
 
+// Whether it has the variable PMI_FD, as every rank has. Who removes it, `env -i ./tool`, wants an
+// MPI program to run alone.
+bool is_offered_pmi(pid_t process);
+
 }  // namespace dtl

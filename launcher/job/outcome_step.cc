@@ -176,7 +176,7 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
       if (outcome.rank < 0 || outcome.text.find("PMIx") != outcome.text.npos) break;
       return "env -u PMI_FD PROGRAM  # for an MPI program inside a rank: it then runs alone";
     case Cause::kMpiAlone:
-      return "--pmi pmix  # it says what a host lacks for Open MPI";
+      return "--pmi pmix  # serves Open MPI, or says what a host lacks";
     case Cause::kTimeout:
     case Cause::kHang:
       return hang_step(judge_hang(facts.asked, facts.hang));

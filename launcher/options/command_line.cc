@@ -140,12 +140,13 @@ void take_count_from_c(BlockOptions& raw) {
   raw.line.job_file.clear();
 }
 
-// -map-by node and ppr:N:node also say which host a rank runs on.
+// -map-by node and ppr:N:node also say which host a rank runs on, slot:OVERSUBSCRIBE how many do.
 void take_placement_of_map(CommandLine& line) {
   const MapPlacement placement = placement_of_map(line.pinning.map_by);
   // -grr, -rr and -ppn are more explicit than -map-by, and win.
   if (!line.placement.deal && placement.round_robin) line.placement.deal = 1;
   if (!line.placement.ranks_per_node) line.placement.ranks_per_node = placement.ranks_per_node;
+  if (placement.oversubscribe) line.placement.oversubscribe = true;
 }
 
 void refuse_both(const OptionWords& words, std::string_view one, std::string_view other) {

@@ -67,20 +67,6 @@ const std::string* find_variable(const Variables& environment, std::string_view 
   return at == environment.end() ? nullptr : &at->second;
 }
 
-// PET_NNODES is torchrun's default for --nnodes.
-void take_nodes(const std::string& value, CommandLine& line) {
-  SizeRange range;
-  const std::string wrong = read_range(value, range);
-  if (!wrong.empty()) {
-    throw option_error(fmt::format("PET_NNODES={}", one_shell_word(value)), wrong, "--nnodes 2");
-  }
-  if (range.least == range.most) {
-    line.placement.nodes = range.least;
-  } else {
-    line.placement.node_range = range;
-  }
-}
-
 // PET_NPROC_PER_NODE is torchrun's default for --nproc-per-node.
 void take_ranks_per_node(const std::string& value, CommandLine& line) {
   const std::string word = to_lower(value);
@@ -153,14 +139,11 @@ void run_with_python(const OptionWords& words, bool module, const Variables& env
 
 void take_torchrun_defaults(const OptionWords& words, const Variables& environment,
                             CommandLine& line) {
-  const std::string* nodes = find_variable(environment, "PET_NNODES");
-  // With these it is Kubernetes' own (plan/schedulers/kubernetes.cc).
-  const bool is_pods = find_variable(environment, "PET_NODE_RANK") != nullptr ||
-                       find_variable(environment, "PET_RDZV_ENDPOINT") != nullptr;
-  if (nodes != nullptr && !is_pods && !has_number_of_nodes(line)) take_nodes(*nodes, line);
   // On its own it starts ranks on this host alone, also in a scheduler's job with several.
-  const bool is_one =
-      has_foreign(words, "standalone") || (nodes == nullptr && !has_number_of_nodes(line));
+  // PET_NNODES is set in pods (plan/schedulers/kubernetes.cc).
+  const bool has_nodes =
+      has_number_of_nodes(line) || find_variable(environment, "PET_NNODES") != nullptr;
+  const bool is_one = has_foreign(words, "standalone") || !has_nodes;
   if (is_one && !names_hosts(line) && !line.starting.scheduler) {
     line.starting.scheduler = static_cast<const Scheduler*>(nullptr);
   }

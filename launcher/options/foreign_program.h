@@ -33,7 +33,7 @@ void run_with_python(const OptionWords& words, bool module, const Variables& env
                      ProgramLine& program);
 // torchrun starts one rank per node if nothing says how many, and uses this host alone, whatever
 // scheduler's job it is in, unless --nnodes, PET_NNODES or hosts are given. Throws Error(kUsage)
-// for a number in PET_NNODES or PET_NPROC_PER_NODE that is none.
+// for a number in PET_NPROC_PER_NODE that is none.
 void take_torchrun_defaults(const OptionWords& words, const Variables& environment,
                             CommandLine& line);
 

@@ -157,7 +157,8 @@ std::string help_topic_text(const std::string& word) {
   for (std::string& topic : file_topics()) known.push_back(std::move(topic));
   for (const Subcommand& subcommand : subcommand_table()) known.emplace_back(subcommand.name);
   if (word == "mpi" || word == "pmi") {
-    throw option_error("help " + word, "MPI programs need no options", "man dtlaunch-mpi");
+    throw option_error("help " + word, "MPI programs need no options; --pmi is one for programs",
+                       "dtlaunch help programs, or man dtlaunch-mpi");
   }
   // The other programs have a --help of their own.
   for (const std::string_view program : {"dttrain", "dtagent", "dtring-perf"}) {

@@ -244,6 +244,7 @@ void SessionPlanning::check_mpi() {
   const bool is_verbose = log_level() >= LogLevel::kVerbose;
   if (!verdict.line.empty() && (options_.dry_run || is_verbose)) console_.say(verdict.line);
   if (!verdict.detail.empty() && is_verbose) console_.say(verdict.detail);
+  if (!verdict.warning.empty()) console_.say(verdict.warning);
 }
 
 // Uses the widest label, so all ranks have the same environment.

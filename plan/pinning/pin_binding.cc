@@ -107,7 +107,9 @@ void parse_map(const PinText& source, PinRequest& request) {
   if (request.origin.empty()) request.origin = source.origin + "=" + source.text;
   const bool is_ppr = words.front() == "ppr";
   if (is_ppr && words.size() < 3) throw source.bad(source.text);
-  const std::string name = is_ppr ? words[2] : words[0];
+  // Open MPI's ":OVERSUBSCRIBE" leaves the object out.
+  const bool only_settings = words.front().empty() && words.size() > 1;
+  const std::string name = is_ppr ? words[2] : only_settings ? "slot" : words[0];
   refuse_devices(source, name);
   const auto object = pin_object(name);
   if (!object) throw source.bad(name, "is not an object");
@@ -133,7 +135,8 @@ void parse_bind_and_map(const std::string& bind_to, const std::string& map_by,
   // -map-by.
   request.kind = PinKind::kObject;
   const bool by_core = request.map_step == 1 && request.per_map == 0 && request.count > 1;
-  const bool places_only = *request.map == PinObject::kNode || map.text.starts_with("slot");
+  const bool by_slot = map.text.starts_with("slot") || map.text.starts_with(":");
+  const bool places_only = *request.map == PinObject::kNode || by_slot;
   if (places_only && request.count == 1) {
     request.kind = PinKind::kDefault;  // says where ranks go, but not their CPUs there
     return;
@@ -146,6 +149,11 @@ void parse_bind_and_map(const std::string& bind_to, const std::string& map_by,
 MapPlacement placement_of_map(const std::string& map_by) {
   const std::vector<std::string> words = split(plain_word(map_by), ':');
   MapPlacement placement;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    for (const std::string& setting : split(words[i], ',')) {
+      placement.oversubscribe |= setting == "oversubscribe";
+    }
+  }
   placement.round_robin = words[0] == "node";
   if (words.size() >= 3 && words[0] == "ppr" && pin_object(words[2]) == PinObject::kNode) {
     if (const auto ranks = parse_integer(words[1], 1, kMaxRanks)) {

@@ -18,6 +18,7 @@ void parse_bind_and_map(const std::string& bind_to, const std::string& map_by, P
 struct MapPlacement {
   bool round_robin = false;           // node: to one host after the other
   std::optional<int> ranks_per_node;  // ppr:N:node
+  bool oversubscribe = false;         // Open MPI's slot:OVERSUBSCRIBE
 };
 MapPlacement placement_of_map(const std::string& map_by);
 

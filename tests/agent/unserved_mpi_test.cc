@@ -108,6 +108,11 @@ TEST(UnservedMpi, IsOpenMpi5WithItsSharedMemory) {
   ::munmap(mapped, 4096);
 }
 
+TEST(UnservedMpi, IsWantedInAProcessWithoutPmiFd) {
+  EXPECT_TRUE(is_offered_pmi(Process("libmpi.so.40", "PMI_FD=4").pid()));
+  EXPECT_FALSE(is_offered_pmi(Process("libmpi.so.40", "PMI_FD_=4").pid()));
+}
+
 TEST(UnservedMpi, IsNotInAProcessThatHasEnded) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);

@@ -97,19 +97,6 @@ TEST(ForeignProgram, TorchrunUsesThisHostAloneUnlessTold) {
   EXPECT_EQ(scheduler({"-hosts", "a", "t.py"}), std::nullopt);
 }
 
-TEST(ForeignProgram, TorchrunReadsItsVariableForNodes) {
-  const auto place = [](const char* value, const Words& words = {"t.py"}) {
-    return torchrun(words, {{"PET_NNODES", value}}).placement;
-  };
-  EXPECT_EQ(place("2").nodes, 2);
-  EXPECT_EQ(place("1:3").node_range->most, 3);
-  EXPECT_EQ(torchrun({"t.py"}, {{"PET_NNODES", "2"}, {"PET_NODE_RANK", "0"}}).placement.nodes,
-            std::nullopt);
-  EXPECT_EQ(place("2", {"--nnodes=4", "t.py"}).nodes, 4);
-  EXPECT_THAT(refusal(CalledAs::kTorchrun, {"t.py"}, {{"PET_NNODES", "x"}}),
-              HasSubstr("PET_NNODES=x: "));
-}
-
 TEST(ForeignProgram, NeedsAProgram) {
   EXPECT_EQ(refusal(CalledAs::kMpiexec, {"-n", "2"}),
             "mpiexec: a program is missing. Try: mpiexec -n 2 PROGRAM");

@@ -143,6 +143,12 @@ TEST(JudgeMpi, ServesPmixOnRequestOrSaysWhichHostCannot) {
             "refused: node2: cannot serve PMIx, as --pmi pmix asks: dtpmix cannot load "
             "libpmix.so.2. Try: apt install libpmix2, there");
   EXPECT_THAT(judged({{"node1", {}}}, PmiChoice::kPmix), HasSubstr("does not say why"));
+  const MpiVerdict verdict =
+      judge_mpi(PmiChoice::kPmix, {{"./solver", "", "", ""}}, {{"node1", {kMpich}, "4.2.2"}});
+  EXPECT_TRUE(verdict.pmix);
+  EXPECT_EQ(verdict.warning,
+            "--pmi pmix: './solver' uses MPICH (libmpich.so.12), whose ranks find each other only "
+            "if it was built for PMIx. Try: --pmi auto");
 }
 
 TEST(JudgeMpi, RefusesDifferentMpisOfProgramsAndOfHosts) {
@@ -178,7 +184,7 @@ TEST(MpiQuestions, AreNotAskedWhereTheUserSaysWhatToServe) {
   EXPECT_TRUE(mpi_questions(request).empty());
   EXPECT_EQ(pmix_question(request), "");
   request.environment.pmi = PmiChoice::kPmix;
-  EXPECT_TRUE(mpi_questions(request).empty());
+  EXPECT_EQ(mpi_questions(request).size(), 1U);  // for a warning
   EXPECT_EQ(pmix_question(request), "always");
 }
 

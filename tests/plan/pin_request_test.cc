@@ -294,6 +294,10 @@ TEST(PinBinding, SaysWhichHostsRanksGoTo) {
   EXPECT_FALSE(placement_of_map("socket").round_robin);
   EXPECT_EQ(placement_of_map("ppr:3:node").ranks_per_node, 3);
   EXPECT_EQ(placement_of_map("ppr:3:socket").ranks_per_node, std::nullopt);
+  for (const char* text : {":OVERSUBSCRIBE", "slot:oversubscribe", "core:PE=2,OVERSUBSCRIBE"}) {
+    EXPECT_TRUE(placement_of_map(text).oversubscribe) << text;
+  }
+  EXPECT_FALSE(placement_of_map("slot:NOOVERSUBSCRIBE").oversubscribe);
   EXPECT_EQ(by_binding("", "node").kind, PinKind::kDefault);
   EXPECT_EQ(by_binding("", "ppr:2:node").kind, PinKind::kDefault);
 }
