@@ -47,7 +47,7 @@ const std::string& text_of(const HostListFile& file, const SchedulerAnswers& ans
   if (answers.file) return *answers.file;
   throw file_error(file.named_by.empty() ? file.path : file.named_by + "=" + printable(file.path),
                    "cannot read", answers.file_problem,
-                   "--scheduler none, or the hosts by -f FILE");
+                   "--scheduler none, and hosts by -f FILE");
 }
 
 // If the job's nodes are not counted yet, any number is valid.

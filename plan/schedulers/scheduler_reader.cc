@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kShownBytes = 60;   // of a value in a message
 constexpr std::size_t kMaxIdBytes = 256;  // far longer than any scheduler's
-constexpr std::string_view kOtherScheduler = "--scheduler none, or the hosts by -f FILE";
+constexpr std::string_view kOtherScheduler = "--scheduler none, and hosts by -f FILE";
 
 std::string shown_value(std::string_view value) {
   if (value.size() <= kShownBytes) return printable(value);

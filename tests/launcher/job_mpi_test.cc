@@ -174,7 +174,7 @@ TEST_F(JobMpi, EndsAJobWhoseRankRunsOpenMpiWithoutPmix) {
   EXPECT_EQ(
       failure_card(*job_.outcome, facts, 0),
       "rank 2 on node2 loaded Open MPI (libmpi.so.40) without PMIx: each rank would be rank 0 "
-      "of 1\n  try      --pmi pmix  # it says what a host lacks for Open MPI");
+      "of 1\n  try      --pmi pmix  # serves Open MPI, or says what a host lacks");
 }
 
 TEST_F(JobMpi, TakesNoNewsOfARankThatIsNotTheNodes) {
