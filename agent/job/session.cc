@@ -125,6 +125,7 @@ awaitable<void> AgentSession::watch_clock() {
     if (at >= next_heartbeat_) {
       next_heartbeat_ = at + kHeartbeat;
       guard_.tick(supervisor_);
+      pmix_.tick();
       // If guard and agent were killed, only the keeper could end what is left.
       if (::getppid() != keeper_) feed(KeeperGone{keeper_});
       running_.look_for_stopped();

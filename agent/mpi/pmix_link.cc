@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/machine/process_id.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -227,6 +228,15 @@ std::string PmixLink::with_last_line(std::string text) {
   const std::vector<std::string> lines = split(trim(printed_), '\n');
   if (!lines.empty() && !lines.back().empty()) text += ": " + printable(lines.back());
   return text;
+}
+
+// Its ranks would wait for it forever. Counts ticks, not time, as GuardWatch does.
+void PmixLink::tick() {
+  const bool stopped =
+      state_ == State::kServing && process_state(process_->pid()) == ProcessState::kStopped;
+  stopped_ticks_ = stopped ? stopped_ticks_ + 1 : 0;
+  if (stopped_ticks_ < kGuardSilence / kHeartbeat) return;
+  lose(fmt::format("dtpmix (process {}) is stopped (state T)", process_->pid()));
 }
 
 void PmixLink::ended(const GuardReport& report) {

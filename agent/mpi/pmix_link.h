@@ -38,6 +38,8 @@ class PmixLink {
   // Adds what the rank needs to find dtpmix.
   void add_variables(std::uint32_t rank, std::vector<std::string_view>& environment) const;
   void send(Message message);  // to dtpmix
+  // At each heartbeat: notices a dtpmix that is stopped.
+  void tick();
   // Before Exited is sent: what dtpmix has said about the rank by now may explain it.
   void ended(const GuardReport& report);
   // The ranks need it no more: it ends while the agent does other things.
@@ -72,6 +74,7 @@ class PmixLink {
   std::uint32_t sequence_ = 0;      // of the next frame to dtpmix
   std::deque<std::string> unsent_;  // frames
   std::size_t unsent_bytes_ = 0, sent_of_first_ = 0;
+  int stopped_ticks_ = 0;     // since dtpmix last ran
   bool writing_ = false;      // a task sends what is unsent
   std::string printed_;       // the end of what dtpmix has printed
   std::size_t expected_ = 0;  // ranks of the node

@@ -36,6 +36,7 @@ class PmixProcess {
   // How it ended, "exited with status 1"; empty: it still runs after this time.
   std::string await_end(std::chrono::milliseconds patience);
   void kill() const { handle_.signal(SIGKILL); }
+  pid_t pid() const { return pid_; }
 
  private:
   void start(const PmixHome& home);
