@@ -17,15 +17,26 @@ expect_err '^dtlaunch: rank [0-3] on node[12] loaded Open MPI '
 expect_hosts_idle 15
 note_files # Open MPI's own, of ranks that were alone
 
-# What dies while ranks wait in MPI.
-for victim in dtagent dtguard dtpmix; do
+# Another user of the host cannot talk to dtpmix: it closes the connection.
+refuse_stranger() {
+  local rank port
+  rank=$(sed -n 's/^rank 2 has pid //p' "$work/out")
+  port=$(on node2 cat "/proc/$rank/environ" | tr '\0' '\n' | sed -n 's/^PMIX_SERVER_URI2=.*://p')
+  on node2 timeout 5 setpriv --reuid 65534 --regid 65534 --clear-groups \
+    bash -c "exec 3<>/dev/tcp/127.0.0.1/$port && cat <&3" || fail "dtpmix let another user in: status $?"
+}
+
+# What dies, or is stopped, while ranks wait in MPI.
+for fault in "KILL dtagent" "KILL dtguard" "KILL dtpmix" "STOP dtpmix"; do
   start_job "${options[@]}" "$work/hello" stay 0
   wait_for 20 "the ranks to wait inside MPI" grep -q '^rank 2 has pid' "$work/out"
   wait_for 20 "the ranks to wait inside MPI" grep -q '^rank 0 has pid' "$work/out"
-  signal KILL "$(pids_of node2 $victim | head -n 1)" node2
+  read -r name victim <<<"$fault"
+  [ "$name" = KILL ] || refuse_stranger
+  signal "$name" "$(pids_of node2 "$victim" | head -n 1)" node2
   end_job
   expect_err '^dtlaunch: (node2: |rank [23] on node2 )'
-  [ "$status" != 0 ] || fail "a job whose $victim died ended with status 0"
+  [ "$status" != 0 ] || fail "$fault: the job ended with status 0"
   expect_hosts_idle 15
   on node2 "$bin/dtlaunch" clean >"$work/cleaned" 2>&1 || fail "dtlaunch clean: $(cat "$work/cleaned")"
   expect_all_clean
