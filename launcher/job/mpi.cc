@@ -48,7 +48,7 @@ void end_barrier(Turn& turn) {
 }
 
 // No rank is to blame: the sum over all nodes is too much.
-void give_up_barrier(Turn& turn, int node) {
+void give_up_barrier(Turn& turn, int node, const char* where) {
   turn.job.mpi.barrier = {};
   turn.job.mpi.fences.clear();
   turn.job.mpi.fence_bytes = 0;
@@ -56,8 +56,8 @@ void give_up_barrier(Turn& turn, int node) {
   outcome.cause = Cause::kMpiBroken;
   outcome.node = node;
   outcome.exit_status = static_cast<int>(Exit::kVersion);
-  outcome.text = fmt::format("with it, the ranks have put more than {} MiB at one barrier",
-                             kMostBarrierBytes >> 20);
+  outcome.text = fmt::format("with it, the ranks have put more than {} MiB {}",
+                             kMostBarrierBytes >> 20, where);
   abandon(turn, std::move(outcome));
 }
 
@@ -176,7 +176,7 @@ void hear_fence(Turn& turn, int node, const PmiFence& message) {
     return garbage(turn, node, "a barrier of MPI that it is not in");
   }
   for (const PmiEntry& entry : message.entries) add_entry(barrier, entry);
-  if (barrier.bytes > kMostBarrierBytes) return give_up_barrier(turn, node);
+  if (barrier.bytes > kMostBarrierBytes) return give_up_barrier(turn, node, "at one barrier");
   if (message.more) return;
   barrier.arrived.insert(node);
   if (barrier.arrived.size() == turn.job.used.size()) end_barrier(turn);
@@ -190,7 +190,7 @@ void hear_pmix_fence(Turn& turn, int node, const PmixFence& message) {
   // What one node has put stays together, as its libpmix has packed it.
   fence->data[node] += message.data;
   mpi.fence_bytes += message.data.size();
-  if (is_too_much(mpi, message.ranks)) return give_up_barrier(turn, node);
+  if (is_too_much(mpi, message.ranks)) return give_up_barrier(turn, node, "into PMIx_Fence");
   if (message.more) return;
   fence->arrived.insert(node);
   if (fence->arrived.size() == fence->nodes) end_fence(turn, message.ranks);

@@ -142,6 +142,12 @@ bool out_of_memory(const Outcome& outcome, const CardFacts& facts) {
   return outcome.signal == SIGKILL && facts.oom_kills > 0;
 }
 
+// dtagent or dtpmix, as the keeper or the agent says it.
+bool was_killed(const Outcome& outcome) {
+  return outcome.text.find("killed by SIGKILL") != outcome.text.npos ||
+         outcome.text.find("ended by signal 9") != outcome.text.npos;
+}
+
 bool lost_process(const Outcome& outcome, const CardFacts& facts) {
   return outcome.cause == Cause::kRankExit && facts.oom_kills > 0;
 }
@@ -156,8 +162,8 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
     case Cause::kNodeLost:
       return state_command(there(facts));
     case Cause::kAgentFailed:  // a scheduler knows what it has ended
-      return facts.reached.access.by_ssh() ? state_command(there(facts))
-                                           : kills_command(there(facts));
+      return facts.reached.access.by_ssh() && !was_killed(outcome) ? state_command(there(facts))
+                                                                   : kills_command(there(facts));
     case Cause::kCompleted:
     case Cause::kDryRun:
     case Cause::kCannotStart:
@@ -172,6 +178,10 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
       return outcome.code == 0 ? "MPI_Finalize before exit; or MPI_Abort, to end all ranks"
                                : "a job of its own for a program without MPI";
     case Cause::kMpiBroken:
+      if (outcome.text.find("more") != outcome.text.npos &&
+          outcome.text.find("PMIx_Fence") != outcome.text.npos) {
+        return "PMIx_Fence without PMIX_COLLECT_DATA  # each rank then asks for what it needs";
+      }
       // Processes of one rank may share a PMIx server, but not the descriptor of PMI-1.
       if (outcome.rank < 0 || outcome.text.find("PMIx") != outcome.text.npos) break;
       return "env -u PMI_FD PROGRAM  # for an MPI program inside a rank: it then runs alone";

@@ -173,6 +173,19 @@ TEST(FailureCard, MendsFirstLinesThatWindowsHasWritten) {
   EXPECT_THAT(failure_card(outcome, facts, 80), Not(HasSubstr("sed")));
 }
 
+TEST(FailureCard, SuggestsTheKernelsLogAfterTheDeathOfADaemon) {
+  CardFacts facts;
+  facts.host = "n2";
+  Outcome outcome;
+  outcome.cause = Cause::kAgentFailed;
+  outcome.text = "dtpmix was killed by SIGKILL";
+  EXPECT_EQ(step_of(outcome, facts), "ssh n2 'dmesg | grep -i killed'");
+  outcome.text = "exit status 71: dtagent was ended by signal 9; 0 processes ...";
+  EXPECT_EQ(step_of(outcome, facts), "ssh n2 'dmesg | grep -i killed'");
+  outcome.text = "dtpmix (process 7) is stopped (state T)";
+  EXPECT_EQ(step_of(outcome, facts), "ssh n2 uptime");
+}
+
 // Each kind of loss, by what started our agents: users may not be able to log in.
 TEST(FailureCard, SuggestsWhatTheSchedulerHasWhereItHasBroughtAgents) {
   CardFacts facts;

@@ -106,6 +106,7 @@ TEST_F(JobPmix, EndsAJobThatPutsMoreThanAConnectionCanQueue) {
   ASSERT_TRUE(job_.outcome.has_value());
   EXPECT_EQ(job_.outcome->cause, Cause::kMpiBroken);
   EXPECT_THAT(job_.outcome->text, HasSubstr("more than 12 MiB"));
+  EXPECT_THAT(failure_card(*job_.outcome, CardFacts{}, 0), HasSubstr("PMIX_COLLECT_DATA"));
   EXPECT_TRUE(job_.mpi.fences.empty());
 }
 
