@@ -5,7 +5,9 @@
 
 #include <cctype>
 #include <chrono>
+#include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "agent/node/run_program.h"
 #include "base/text.h"
@@ -56,19 +58,24 @@ bool is_version(const std::string& answer) {
   return std::isdigit(static_cast<unsigned char>(answer[0])) != 0;
 }
 
+// libpmix 3 knows no groups, and does not say which ranks connect.
+bool is_recent(const std::string& answer) {
+  return is_version(answer) && std::strtol(answer.c_str(), nullptr, 10) >= 4;
+}
+
 }  // namespace
 
-PmixFound examine_pmix(const std::string& own_folder,
-                       const std::function<std::vector<std::string>()>& folders) {
+PmixFound examine_pmix(const std::string& own_folder, const std::vector<std::string>& folders) {
   const std::string program = own_folder + "/dtpmix";
   if (::access(program.c_str(), X_OK) != 0) return {"there is no dtpmix beside dtagent", ""};
-  PmixFound found{ask_version(program, ""), ""};
-  if (is_version(found.answer)) return found;
-  for (const std::string& folder : folders()) {
-    std::string answer = ask_version(program, folder);
-    if (is_version(answer)) return {std::move(answer), folder};
+  PmixFound old;
+  for (const std::string& folder : folders) {
+    PmixFound found{ask_version(program, folder), folder};
+    if (is_recent(found.answer)) return found;
+    if (old.answer.empty() && is_version(found.answer)) old = std::move(found);
   }
-  return found;
+  PmixFound found{ask_version(program, ""), ""};
+  return is_version(found.answer) || old.answer.empty() ? found : old;
 }
 
 }  // namespace dtl

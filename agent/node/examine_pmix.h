@@ -1,7 +1,6 @@
 #pragma once
 // Whether this host can serve PMIx: whether dtpmix runs here, with which libpmix.
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,9 +11,9 @@ struct PmixFound {
   std::string libraries;  // the folder of that libpmix; empty: the loader finds it
 };
 
-// Starts dtpmix of `own_folder`, dtagent's: 10 ms, and at most 3 s. If the loader finds no libpmix,
-// again with that of each of the `folders`. Never throws.
-PmixFound examine_pmix(const std::string& own_folder,
-                       const std::function<std::vector<std::string>()>& folders);
+// Starts dtpmix of `own_folder`, dtagent's: 10 ms, and at most 3 s. The libpmix of a program's Open
+// MPI, in one of the `folders`, precedes the host's: a server must not be older than its ranks. The
+// answer of 4.2.2 to PMIx_Group_construct, for one, is too short for 5. Never throws.
+PmixFound examine_pmix(const std::string& own_folder, const std::vector<std::string>& folders);
 
 }  // namespace dtl

@@ -180,7 +180,7 @@ LibrariesFound find_libraries(const Examine& wanted, const std::string& own_fold
       tell(each, mpi_fact(mpi.ask(each.value)));
     } else if (each.name == "pmix") {
       const PmixFound pmix = each.value == "always" || mpi.needs_pmix()
-                                 ? examine_pmix(own_folder, [&] { return mpi.pmix_folders(); })
+                                 ? examine_pmix(own_folder, mpi.pmix_folders())
                                  : PmixFound{};
       tell(each, pmix.answer);
       found.pmix_libraries = pmix.libraries;

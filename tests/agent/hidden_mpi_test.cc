@@ -95,7 +95,7 @@ class HostsPmix : public HiddenMpi {
   // The answer with this dtpmix, a shell script.
   PmixFound found(const std::string& script, const std::vector<std::string>& folders = {}) const {
     write("dtpmix", "#!/bin/sh\n" + script);
-    return examine_pmix(folder_, [&] { return folders; });
+    return examine_pmix(folder_, folders);
   }
   // The facts of an Examine about this program.
   std::string fact(const std::string& program, const std::string& how) const {
@@ -115,8 +115,7 @@ TEST_F(HostsPmix, IsTheVersionOfItsLibrary) {
 }
 
 TEST_F(HostsPmix, IsMissingForAReason) {
-  EXPECT_EQ(examine_pmix(folder_, [] { return std::vector<std::string>(); }).answer,
-            "there is no dtpmix beside dtagent");
+  EXPECT_EQ(examine_pmix(folder_, {}).answer, "there is no dtpmix beside dtagent");
   EXPECT_EQ(found("echo \"$0: error while loading shared libraries: libpmix.so.2: cannot open "
                   "shared object file: No such file or directory\" >&2; exit 127")
                 .answer,
@@ -136,6 +135,20 @@ TEST_F(HostsPmix, IsThatOfAnOpenMpiIfTheHostHasNone) {
   EXPECT_EQ(second.answer, "5.0.11rc1");
   EXPECT_EQ(second.libraries, folder_ + "/b");
   EXPECT_EQ(found(script, {folder_ + "/a"}).answer, "libpmix.so.2 is missing");
+}
+
+// A server must not be older than its ranks.
+TEST_F(HostsPmix, IsThatOfTheOpenMpiEvenIfTheHostHasOne) {
+  const std::string script = "case $LD_LIBRARY_PATH in " + folder_ + "/new*) version=5.0.11 ;; " +
+                             folder_ +
+                             "/old*) version=3.2.5 ;; *) version=4.2.2 ;; esac\n"
+                             "echo dtpmix 0.2.0, libpmix $version";
+  const PmixFound newest = found(script, {folder_ + "/old", folder_ + "/new"});
+  EXPECT_EQ(newest.answer, "5.0.11");
+  EXPECT_EQ(newest.libraries, folder_ + "/new");
+  const PmixFound hosts = found(script, {folder_ + "/old"});
+  EXPECT_EQ(hosts.answer, "4.2.2");
+  EXPECT_EQ(hosts.libraries, "");
 }
 
 TEST_F(HostsPmix, IsAskedForOnlyIfAProgramMayNeedIt) {
