@@ -151,14 +151,19 @@ struct Upcalls {
                   "MPI_Comm_spawn fails: dtlaunch starts no further ranks while a job runs");
   }
 
+  // Open MPI asks for the same in each of these.
+  static constexpr const char* kNoNames =
+      "MPI_Publish_name, MPI_Lookup_name, MPI_Comm_accept and MPI_Comm_connect fail: dtlaunch has "
+      "no name service";
+
   static pmix_status_t publish(const pmix_proc_t* process, const pmix_info_t*, std::size_t,
                                pmix_op_cbfunc_t, void*) {
-    return refuse(process, "MPI_Publish_name fails: dtlaunch has no name service");
+    return refuse(process, kNoNames);
   }
 
   static pmix_status_t lookup(const pmix_proc_t* process, char**, const pmix_info_t*, std::size_t,
                               pmix_lookup_cbfunc_t, void*) {
-    return refuse(process, "MPI_Lookup_name fails: dtlaunch has no name service");
+    return refuse(process, kNoNames);
   }
 
   // Events reach the ranks of this node, by libpmix itself.
