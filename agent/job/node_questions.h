@@ -28,6 +28,8 @@ class NodeQuestions {
   void examine(const Examine& question);
   // Where the last question about PMIx found libpmix.so.2; empty: the loader finds it.
   const std::string& pmix_libraries() const { return pmix_libraries_; }
+  // The OPAL_PREFIX that it found; may be empty.
+  const std::string& open_mpi_prefix() const { return open_mpi_prefix_; }
   void watch_for_notices(Cloud cloud);
 
  private:
@@ -39,7 +41,7 @@ class NodeQuestions {
   const std::string own_folder_, job_id_;
   Listener listener_;
   bool watches_cloud_ = false;
-  std::string pmix_libraries_;
+  std::string pmix_libraries_, open_mpi_prefix_;
   std::jthread sweeper_;
   std::jthread examiner_;  // last: joined before the members that it uses are destroyed
 };

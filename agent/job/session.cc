@@ -207,7 +207,8 @@ void AgentSession::start(Start start) {
 }
 
 void AgentSession::serve_pmix(const ServePmix& job) {
-  pmix_.serve(job, {own_folder_, node_->pmix_libraries(), record_.job_id});
+  pmix_.serve(job, {own_folder_, node_->pmix_libraries(), record_.job_id},
+              node_->open_mpi_prefix());
 }
 
 // Ranks that are held back are answered as any that come after this order.

@@ -53,9 +53,11 @@ PmixLink::PmixLink(asio::io_context& context, TaskGroup& tasks, Connection& conn
       output_(context),
       patience_(context) {}
 
-void PmixLink::serve(const ServePmix& job, const PmixHome& home) {
+void PmixLink::serve(const ServePmix& job, const PmixHome& home,
+                     const std::string& open_mpi_prefix) {
   if (state_ != State::kUnused) throw Error(Exit::kVersion, "unexpected message", "ServePmix");
   state_ = State::kStarting;
+  if (!open_mpi_prefix.empty()) prefix_variable_ = "OPAL_PREFIX=" + open_mpi_prefix;
   expected_ = static_cast<std::size_t>(
       std::count_if(job.places.begin(), job.places.end(),
                     [&](const PmixPlace& place) { return place.node == job.node; }));
@@ -159,6 +161,9 @@ void PmixLink::add_variables(std::uint32_t rank, std::vector<std::string_view>& 
     environment.push_back(variable);
   }
   if (!has_variable(environment, name_of(kDaemonVariable))) environment.push_back(kDaemon);
+  if (!prefix_variable_.empty() && !has_variable(environment, name_of(prefix_variable_))) {
+    environment.push_back(prefix_variable_);
+  }
 }
 
 void PmixLink::send(Message message) {

@@ -32,10 +32,11 @@ class PmixLink {
   PmixLink(asio::io_context& context, TaskGroup& tasks, Connection& connection,
            Listeners listeners);
 
-  // Once, before the ranks' Start. Calls lost() if dtpmix cannot be started.
-  void serve(const ServePmix& job, const PmixHome& home);
+  // Once, before the ranks' Start. Calls lost() if dtpmix cannot be started. open_mpi_prefix: the
+  // ranks' OPAL_PREFIX; may be empty.
+  void serve(const ServePmix& job, const PmixHome& home, const std::string& open_mpi_prefix);
   bool is_starting() const { return state_ == State::kStarting; }
-  // Adds what the rank needs to find dtpmix.
+  // Adds what the rank needs to find dtpmix, and the texts of Open MPI.
   void add_variables(std::uint32_t rank, std::vector<std::string_view>& environment) const;
   void send(Message message);  // to dtpmix
   // At each heartbeat: notices a dtpmix that is stopped.
@@ -79,6 +80,7 @@ class PmixLink {
   std::string printed_;       // the end of what dtpmix has printed
   std::size_t expected_ = 0;  // ranks of the node
   std::map<std::uint32_t, std::vector<std::string>> variables_;  // of each rank that is ready
+  std::string prefix_variable_;                                  // may be empty
 };
 
 }  // namespace dtl

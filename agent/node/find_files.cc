@@ -6,11 +6,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "agent/node/examine_pmix.h"
 #include "agent/node/hidden_mpi.h"
 #include "agent/node/mpi_library.h"
+#include "agent/node/open_mpi_prefix.h"
 #include "base/machine/python_version.h"
 #include "base/text.h"
 
@@ -100,19 +102,29 @@ class MpiQuestions {
     return found;
   }
   bool needs_pmix() const { return !served_by_pmix_.empty(); }
+  // Their libraries become known.
+  void find_open_mpis() {
+    for (Asked& each : served_by_pmix_) {
+      if (!each.open_mpi.empty()) continue;
+      each.open_mpi =
+          find_open_mpi(each.program, each.search_path, each.library_path, each.working_directory);
+    }
+  }
   // Where their Open MPIs may have brought libpmix along.
   std::vector<std::string> pmix_folders() const {
     std::vector<std::string> folders;
     for (const Asked& each : served_by_pmix_) {
-      const std::string open_mpi = each.open_mpi.empty()
-                                       ? find_open_mpi(each.program, each.search_path,
-                                                       each.library_path, each.working_directory)
-                                       : each.open_mpi;
-      for (auto& folder : dtl::pmix_folders(open_mpi, each.library_path)) {
+      for (auto& folder : dtl::pmix_folders(each.open_mpi, each.library_path)) {
         folders.push_back(std::move(folder));
       }
     }
     return folders;
+  }
+  // Empty if the programs have different ones.
+  std::string open_mpi_prefix() const {
+    std::set<std::string> libraries;
+    for (const Asked& each : served_by_pmix_) libraries.insert(each.open_mpi);
+    return libraries.size() == 1 ? moved_open_mpi_prefix(*libraries.begin()) : std::string();
   }
 
  private:
@@ -179,11 +191,13 @@ LibrariesFound find_libraries(const Examine& wanted, const std::string& own_fold
     } else if (each.name == "mpi") {
       tell(each, mpi_fact(mpi.ask(each.value)));
     } else if (each.name == "pmix") {
+      mpi.find_open_mpis();
       const PmixFound pmix = each.value == "always" || mpi.needs_pmix()
                                  ? examine_pmix(own_folder, mpi.pmix_folders())
                                  : PmixFound{};
       tell(each, pmix.answer);
       found.pmix_libraries = pmix.libraries;
+      found.open_mpi_prefix = mpi.open_mpi_prefix();
     }
   }
   return found;

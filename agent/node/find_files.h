@@ -21,7 +21,8 @@ namespace dtl {
 // "mpi" before it needs one. own_folder: dtagent's.
 struct LibrariesFound {
   Examined answer;
-  std::string pmix_libraries;  // the folder of libpmix, for "pmix"; empty: the loader finds it
+  std::string pmix_libraries;   // the folder of libpmix, for "pmix"; empty: the loader finds it
+  std::string open_mpi_prefix;  // likewise, the OPAL_PREFIX that its ranks need; or empty
 };
 LibrariesFound find_libraries(const Examine& wanted, const std::string& own_folder);
 

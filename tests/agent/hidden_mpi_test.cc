@@ -10,6 +10,7 @@
 #include "agent/node/examine_pmix.h"
 #include "agent/node/find_files.h"
 #include "agent/node/mpi_library.h"
+#include "agent/node/open_mpi_prefix.h"
 
 namespace dtl::hidden_mpi_test {
 namespace {
@@ -88,6 +89,18 @@ TEST_F(HiddenMpi, MayHaveBroughtLibpmixAlong) {
   EXPECT_THAT(pmix_folders(folder_ + "/lib/libmpi.so.40", "/none:" + folder_ + "/own"),
               ElementsAre(folder_ + "/own", folder_ + "/lib/openmpi"));
   EXPECT_THAT(pmix_folders("", ""), ElementsAre());
+}
+
+TEST_F(HiddenMpi, NeedsAPrefixIfItWasMoved) {
+  using namespace std::string_literals;
+  const std::string library = write("lib/libmpi.so.40", "");
+  EXPECT_EQ(moved_open_mpi_prefix(""), "");
+  EXPECT_EQ(moved_open_mpi_prefix(library), "");
+  write("share/openmpi/help-mpi-errors.txt", "");
+  write("lib/libopen-pal.so.80", "...\0/opt/openmpi\0..."s);
+  EXPECT_EQ(moved_open_mpi_prefix(folder_ + "/bin/../lib/libmpi.so.40"), folder_);
+  write("lib/libopen-pal.so.80", "...\0"s + folder_ + "\0..."s);
+  EXPECT_EQ(moved_open_mpi_prefix(library), "");
 }
 
 class HostsPmix : public HiddenMpi {

@@ -82,6 +82,11 @@ if (unset PYTHONPATH; "${python[@]}" -c 'import mpi4py') 2>/dev/null || [ "$1" =
     job "${python[@]}" -c "$group"
     expect_status 0
     expect_count 4 '^sum 4$' "$work/out"
+    # pip installs it where it was not built for.
+    error="from mpi4py import MPI; MPI.COMM_WORLD.Set_errhandler(MPI.ERRORS_ARE_FATAL); MPI.COMM_WORLD.send(1, 77)"
+    job "${python[@]}" -c "$error"
+    expect_status 6
+    expect_err 'MPI_ERR_RANK: invalid rank'
   fi
 else
   echo "not tested: mpi4py (python3-mpi4py)"
