@@ -46,8 +46,7 @@ HostListFile host_list_file(std::string_view variable, SchedulerReader& variable
 const std::string& text_of(const HostListFile& file, const SchedulerAnswers& answers) {
   if (answers.file) return *answers.file;
   throw file_error(file.named_by.empty() ? file.path : file.named_by + "=" + printable(file.path),
-                   "cannot read", answers.file_problem,
-                   "--scheduler none, and hosts by -f FILE");
+                   "cannot read", answers.file_problem, "--scheduler none, and hosts by -f FILE");
 }
 
 // If the job's nodes are not counted yet, any number is valid.
