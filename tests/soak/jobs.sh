@@ -70,7 +70,8 @@ go_on() { # FROM TO
     fail "a job went wrong"
 }
 
-# Resources at rest: lines "NAME VALUE"; for memory the private part, in KiB.
+# Resources at rest: lines "NAME VALUE"; for memory the written part, in KiB. Unwritten pages of the program's file
+# count as private only while no other process, of another test, has them.
 held() {
   local host pid name of
   for host in "${hosts[@]}"; do
@@ -78,7 +79,7 @@ held() {
     while read -r pid; do
       name=$(tr '\0' ' ' <"/proc/$pid/cmdline" | cut -c -60 | sed "s|$bin/||; s|  *$||; s| |_|g")
       of=$host.$name.$((++seen[$name]))
-      echo "$of.memory $(awk '/^Private_/ { sum += $2 } END { print sum + 0 }' "/proc/$pid/smaps_rollup")"
+      echo "$of.memory $(awk '/^Private_Dirty:/ { sum += $2 } END { print sum + 0 }' "/proc/$pid/smaps_rollup")"
       echo "$of.descriptors $(find "/proc/$pid/fd" -mindepth 1 | wc -l)"
       echo "$of.threads $(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)"
     done < <(of_host "$host")
