@@ -32,11 +32,11 @@ expect_ranks() { # HOST of rank 0, of rank 1, ...
   done
 }
 
-# The files of a host that jobs could leave.
+# The files of a host that jobs could leave, in folders that are this host's own.
 files_of_host() { # HOST
   # shellcheck disable=SC2016
-  on "$1" sh -c 'find /tmp /var/tmp /dev/shm ${XDG_RUNTIME_DIR-} ~/.local/state/dtlaunch -mindepth 1 \
-    -not -path "/var/tmp/dtl-e2e-*" -not -name "run-*" -not -path "*/jobs*" -not -path "*/links*" 2>/dev/null' | sort
+  on "$1" sh -c 'find /tmp /dev/shm ${XDG_RUNTIME_DIR-} ~/.local/state/dtlaunch -mindepth 1 \
+    -not -name "run-*" -not -path "*/jobs*" -not -path "*/links*" 2>/dev/null' | sort
 }
 note_files() { for host in "${hosts[@]}"; do files_of_host "$host" >"$work/files.$host"; done; }
 
