@@ -13,7 +13,7 @@ declare -A wrong=(
   [prepend-pattern]=%q [only]=7 [color]=green [output]=nosuch [outfile-pattern]=%q
   [errfile-pattern]=%q [stdin]=5 [report]=/no/such/folder/r [timeout]=0 [grace]=x [reconnect]=90000 [max-restarts]=-1
   [spares]=1 [completion]=csh [scheduler]=nosuch [hang-notice]=-1 [hang-timeout]=0 [start-timeout]=0
-  [pmi]=pmix [spot]=nosuch [notice-signal]=KILL [tag]='a b'
+  [pmi]=nosuch [spot]=nosuch [notice-signal]=KILL [tag]='a b'
 )
 any_text=' wdir gwdir m log-dir on-event '
 
