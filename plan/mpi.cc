@@ -92,6 +92,7 @@ bool serves_pmix(const MpiAnswers& of_node) {
 
 // The packages' names are Debian's.
 std::string fix_for_pmix(const std::string& reason) {
+  if (reason.starts_with("there is no folder")) return "export XDG_STATE_HOME=FOLDER, there";
   const bool only_library = reason.find("libpmix") != reason.npos;
   return only_library ? "apt install libpmix2, there" : "apt install dtlaunch libpmix2, there";
 }

@@ -70,6 +70,7 @@ void NodeQuestions::examine(const Examine& question) {
     LibrariesFound found = find_libraries(question, own_folder_);
     pmix_libraries_ = std::move(found.pmix_libraries);
     open_mpi_prefix_ = std::move(found.open_mpi_prefix);
+    needs_pmix_ = found.needs_pmix;
     return connection_.send(std::move(found.answer));
   }
   examiner_ = std::jthread([this, parameters] {

@@ -30,6 +30,7 @@ class NodeQuestions {
   const std::string& pmix_libraries() const { return pmix_libraries_; }
   // The OPAL_PREFIX that it found; may be empty.
   const std::string& open_mpi_prefix() const { return open_mpi_prefix_; }
+  bool needs_pmix() const { return needs_pmix_; }
   void watch_for_notices(Cloud cloud);
 
  private:
@@ -42,6 +43,7 @@ class NodeQuestions {
   Listener listener_;
   bool watches_cloud_ = false;
   std::string pmix_libraries_, open_mpi_prefix_;
+  bool needs_pmix_ = true;
   std::jthread sweeper_;
   std::jthread examiner_;  // last: joined before the members that it uses are destroyed
 };

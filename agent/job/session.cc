@@ -207,7 +207,7 @@ void AgentSession::start(Start start) {
 }
 
 void AgentSession::serve_pmix(const ServePmix& job) {
-  pmix_.serve(job, {own_folder_, node_->pmix_libraries(), record_.job_id},
+  pmix_.serve(job, {own_folder_, node_->pmix_libraries(), record_.job_id, !node_->needs_pmix()},
               node_->open_mpi_prefix());
 }
 

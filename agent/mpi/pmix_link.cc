@@ -57,6 +57,7 @@ void PmixLink::serve(const ServePmix& job, const PmixHome& home,
                      const std::string& open_mpi_prefix) {
   if (state_ != State::kUnused) throw Error(Exit::kVersion, "unexpected message", "ServePmix");
   state_ = State::kStarting;
+  optional_ = home.optional;
   if (!open_mpi_prefix.empty()) prefix_variable_ = "OPAL_PREFIX=" + open_mpi_prefix;
   expected_ = static_cast<std::size_t>(
       std::count_if(job.places.begin(), job.places.end(),
@@ -100,9 +101,8 @@ awaitable<void> PmixLink::read() {
 
 // Handles what has come.
 void PmixLink::take() {
-  std::string piece;
   for (int i = 0; i < kPiecesAtOnce && state_ != State::kClosed; ++i) {
-    piece.resize(kPieceBytes);
+    std::string piece(kPieceBytes, '\0');
     const ssize_t n = ::recv(link_.native_handle(), piece.data(), piece.size(), MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return;
@@ -252,9 +252,14 @@ void PmixLink::ended(const GuardReport& report) {
 
 void PmixLink::lose(const std::string& why) {
   if (state_ == State::kClosed) return;
+  const bool was_starting = state_ == State::kStarting;
   close();
   if (process_) process_->kill();  // it may be stuck
-  listeners_.lost(why);
+  if (!optional_) return listeners_.lost(why);
+  // A rank that has connected to it ends by itself.
+  connection_.send(Notice{why + ". Programs of Open MPI cannot start here"});
+  variables_.clear();
+  if (was_starting) listeners_.ready();
 }
 
 void PmixLink::close() {

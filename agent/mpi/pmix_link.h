@@ -68,6 +68,7 @@ class PmixLink {
   Connection& connection_;
   const Listeners listeners_;
   State state_ = State::kUnused;
+  bool optional_ = false;  // losing it ends nothing
   std::optional<PmixProcess> process_;
   asio::posix::stream_descriptor link_, output_;
   asio::steady_timer patience_;

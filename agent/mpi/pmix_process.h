@@ -20,6 +20,7 @@ struct PmixHome {
   std::string own_folder;  // dtagent's, where dtpmix is
   std::string libraries;   // the folder of libpmix.so.2; empty: the loader finds it
   std::string job_id;
+  bool optional = false;  // ranks may do without it
 };
 
 class PmixProcess {

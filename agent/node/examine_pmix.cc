@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "agent/node/run_program.h"
+#include "base/machine/runtime_folder.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -68,6 +69,10 @@ bool is_recent(const std::string& answer) {
 PmixFound examine_pmix(const std::string& own_folder, const std::vector<std::string>& folders) {
   const std::string program = own_folder + "/dtpmix";
   if (::access(program.c_str(), X_OK) != 0) return {"there is no dtpmix beside dtagent", ""};
+  // On a read-only host without a HOME, such as a pod.
+  if (const std::string problem = runtime_problem(); !problem.empty()) {
+    return {"there is no folder for dtpmix's files: " + printable(problem), ""};
+  }
   PmixFound old;
   for (const std::string& folder : folders) {
     PmixFound found{ask_version(program, folder), folder};

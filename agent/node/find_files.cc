@@ -95,13 +95,15 @@ class MpiQuestions {
 
   MpiLibrary ask(const std::string& program) {
     const MpiLibrary found = find_mpi(program, search_path, library_path, working_directory);
+    has_open_mpi_ |= found.kind == MpiKind::kOpenMpi;
     if (found.kind == MpiKind::kOpenMpi || found.kind == MpiKind::kHidden) {
       served_by_pmix_.push_back(
           {program, search_path, library_path, working_directory, found.path});
     }
     return found;
   }
-  bool needs_pmix() const { return !served_by_pmix_.empty(); }
+  bool may_need_pmix() const { return !served_by_pmix_.empty(); }
+  bool needs_pmix() const { return has_open_mpi_; }
   // Their libraries become known.
   void find_open_mpis() {
     for (Asked& each : served_by_pmix_) {
@@ -133,6 +135,7 @@ class MpiQuestions {
     std::string open_mpi;  // its path, if known
   };
   std::vector<Asked> served_by_pmix_;
+  bool has_open_mpi_ = false;  // a program that shows it
 };
 
 }  // namespace
@@ -192,7 +195,8 @@ LibrariesFound find_libraries(const Examine& wanted, const std::string& own_fold
       tell(each, mpi_fact(mpi.ask(each.value)));
     } else if (each.name == "pmix") {
       mpi.find_open_mpis();
-      const PmixFound pmix = each.value == "always" || mpi.needs_pmix()
+      found.needs_pmix = each.value == "always" || mpi.needs_pmix();
+      const PmixFound pmix = found.needs_pmix || mpi.may_need_pmix()
                                  ? examine_pmix(own_folder, mpi.pmix_folders())
                                  : PmixFound{};
       tell(each, pmix.answer);

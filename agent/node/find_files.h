@@ -23,6 +23,7 @@ struct LibrariesFound {
   Examined answer;
   std::string pmix_libraries;   // the folder of libpmix, for "pmix"; empty: the loader finds it
   std::string open_mpi_prefix;  // likewise, the OPAL_PREFIX that its ranks need; or empty
+  bool needs_pmix = true;       // false: a program may load Open MPI, and most do not
 };
 LibrariesFound find_libraries(const Examine& wanted, const std::string& own_folder);
 

@@ -76,6 +76,9 @@ void set_up_environment(const std::string& folder, const std::string& host) {
       {"TMPDIR", folder.c_str()},
   };
   for (const auto& [name, value] : settings) ::setenv(name, value, 1);
+  // libpmix looks for settings there. It crashes without HOME if the user has no entry in
+  // passwd(5).
+  ::setenv("HOME", folder.c_str(), 0);
 }
 
 std::string make_folder(const std::string& path) {

@@ -149,6 +149,36 @@ TEST_F(PmixLinks, EndTheJobWhenTheServerFails) {
   }
 }
 
+// Of a shell that may load Open MPI: most do not.
+TEST_F(PmixLinks, GoOnWithoutAServerThatNoProgramIsKnownToNeed) {
+  const fs::path build = fs::path(test::program_path("")).parent_path().parent_path();
+  for (const char* when : {"dies", "dies later"}) {
+    AgentDriver agent(folder_);
+    Examine examine;
+    examine.parameters = {{"what", "libraries"},
+                          {"PATH", "/bin"},
+                          {"LD_LIBRARY_PATH", (build / "tests/mpi/lib").string()},
+                          {"cwd", "/"},
+                          {"mpi", "sh"},
+                          {"pmix", "if_needed"}};
+    agent.send(examine);
+    EXPECT_EQ(agent.expect<Examined>().facts.at(0).value, "hidden Open MPI (libmpi.so.40)");
+    serve(agent, when);
+    agent.start_script(0, "read line; echo \"${PMIX_NAMESPACE-none}\"");
+    if (std::string(when) == "dies later") {
+      agent.expect<Started>();
+      agent.send(PmixWanted{0, 1, 1});
+    }
+    EXPECT_EQ(agent.expect<Notice>().text,
+              "dtpmix exited with status 3: dtpmix: cannot go on: no reason. Programs of Open MPI "
+              "cannot start here");
+    EXPECT_EQ(agent.expect_output(0, "\n"),
+              std::string(when) == "dies" ? "none\n" : std::string(when) + "\n");
+    EXPECT_EQ(agent.finish(), 0);
+    EXPECT_EQ(folders_left(), 0);
+  }
+}
+
 TEST_F(PmixLinks, EndTheJobWhenTheServerIsKilledOrMissing) {
   {
     AgentDriver agent(folder_);

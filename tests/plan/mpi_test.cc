@@ -116,6 +116,8 @@ TEST(JudgeMpi, RefusesOpenMpiWhereAHostCannotServePmixAndNamesThePackage) {
             "there");
   EXPECT_THAT(judged({{"node1", {kOpenMpi}, "there is no dtpmix beside dtagent"}}),
               HasSubstr("Try: apt install dtlaunch libpmix2, there"));
+  EXPECT_THAT(judged({{"node1", {kOpenMpi}, "there is no folder for dtpmix's files: none"}}),
+              HasSubstr("Try: export XDG_STATE_HOME=FOLDER, there"));
 }
 
 TEST(JudgeMpi, OffersPmixWhereOpenMpiMayBeLoadedLater) {
