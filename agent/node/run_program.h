@@ -1,7 +1,7 @@
 #pragma once
 // Runs a program of the host and returns its output. Blocks, so use it on threads, or for programs
-// that answer at once. Its standard input is /dev/null, and mostly its standard error: it can
-// neither ask nor disturb.
+// that answer at once. Its standard input is /dev/null, and unless asked for, so is its standard
+// error. So it cannot wait for an answer, or print on the agent's.
 
 #include <chrono>
 #include <cstddef>

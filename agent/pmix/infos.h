@@ -1,7 +1,7 @@
 #pragma once
 // Infos: the key and value pairs that libpmix's functions take, in memory of our own: libpmix only
-// reads and copies them. Neither libpmix's allocators nor its macros are used, which differ between
-// its versions.
+// reads and copies them. It does without libpmix's allocators and macros: they differ between its
+// versions.
 
 #include <pmix_common.h>
 

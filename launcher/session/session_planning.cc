@@ -310,7 +310,8 @@ ServePmi SessionPlanning::pmi_of_job() const {
 // For every node, without its own number.
 ServePmix SessionPlanning::pmix_of_job() const {
   ServePmix serve;
-  // libpmix believes whoever connects on its node and knows the namespace, another user, too.
+  // Random: libpmix takes everybody who connects on its node and knows the namespace for a rank,
+  // even another user.
   serve.space = fmt::format("{}.{}", pmi_of_job().space,
                             to_hex(random_bytes(kSecretBytes, "draw the job's namespace")));
   serve.places.resize(ranks());
