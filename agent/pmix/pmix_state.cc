@@ -80,6 +80,8 @@ std::vector<Effect> PmixState::connected(std::uint32_t rank) {
   return effects;
 }
 
+// There is no answer, so the rank waits until dtagent ends it with the others. If it ended by
+// itself, the others would say that their connections broke, before they can be ended.
 std::vector<Effect> PmixState::aborted(Aborted abort) {
   std::vector<Effect> effects;
   const auto found = ranks_.find(abort.rank);
@@ -88,7 +90,6 @@ std::vector<Effect> PmixState::aborted(Aborted abort) {
     const std::string text = abort.text == "N/A" ? "" : shorten(abort.text);  // Open MPI 4's
     effects.push_back(Send{MpiNews{abort.rank, MpiEvent::kAborted, abort.code, text}});
   }
-  effects.push_back(Acknowledge{abort.id});
   return effects;
 }
 

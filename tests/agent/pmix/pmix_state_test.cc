@@ -215,16 +215,16 @@ TEST(PmixState, LeavesARankThatFailedToItsStatus) {
   EXPECT_EQ(all_of<Deregister>(effects).size(), 1u);
 }
 
-TEST(PmixState, TellsOfAnAbortBeforeItAnswers) {
+TEST(PmixState, TellsOfAnAbortAndLeavesTheRankWaiting) {
   PmixState state(job_of_two_nodes(0));
   state.happened(Connected{1});
   const auto effects = state.happened(Aborted{9, 1, 7, "N/A"});
-  ASSERT_EQ(effects.size(), 2u);
+  ASSERT_EQ(effects.size(), 1u);
   const auto news = sent<MpiNews>(effects);
   ASSERT_EQ(news.size(), 1u);
   EXPECT_EQ(news[0].code, 7u);
   EXPECT_EQ(news[0].text, "");
-  EXPECT_EQ(std::get<Acknowledge>(effects[1]).id, 9u);
+  EXPECT_TRUE(state.happened(Aborted{10, 1, 8, "again"}).empty());
 }
 
 TEST(PmixState, SaysEachTextOnceAsOneLine) {

@@ -70,7 +70,12 @@ class Tests:
         assert world.questions >= 2, world.questions
 
     def test_abort(self):
-        world = self.world([2, 2], "abort", {3: 7}, until=lambda w: 3 in w.statuses and w.news)
+        """All ranks, the one that aborts too, stay until the agent ends them."""
+        with World(self.dtpmix, [2, 2]) as world:
+            world.start([self.program, "abort"], **self.variables)
+            world.run(SECONDS, lambda: world.news)
+            world.settle()
+            assert not world.statuses, world.statuses
         assert world.news[0][:3] == (3, "aborted", 7), world.news
 
     def test_leave(self):
