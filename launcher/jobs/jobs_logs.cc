@@ -130,13 +130,15 @@ int status_by_record(const JobView& job, const StartOptions& start) {
 // Reads one job's log, over as many connections as needed.
 class Following {
  public:
+  // `found`: a line for the user once the log is open; empty: none.
   Following(const JobView& job, const StartOptions& start, const JobsCommand& command,
-            std::vector<std::string> question)
+            std::vector<std::string> question, std::string found = {})
       : host_(launcher_host_of(job)),
         start_(start),
         patience_(command.reconnect),
         question_(std::move(question)),
-        printer_(job, command) {}
+        printer_(job, command),
+        found_(std::move(found)) {}
 
   // Until the job's end, or the log's current end. Returns the job's exit status if the log has it.
   std::optional<int> run() {
@@ -219,6 +221,7 @@ class Following {
     if (!offset)
       throw Error(Exit::kVersion, host_.name + ": cannot read the kept output", printable(line));
     begun_ = true;
+    if (!found_.empty()) log_notice(std::exchange(found_, {}));
     if (lost_) {
       log_notice(
           fmt::format("{}: found again after {} s", host_.name,
@@ -242,6 +245,7 @@ class Following {
   const std::chrono::milliseconds patience_;
   const std::vector<std::string> question_;
   LogPrinter printer_;
+  std::string found_;
   std::string head_;  // the answer, up to the end of its first line
   bool begun_ = false;
   std::string file_;  // the file and the offset shown so far; empty: unknown yet
@@ -273,9 +277,9 @@ int attach(const JobsCommand& command, const StartOptions& start) {
     return job.record.exit_status;
   }
   // Does not pass signals on: the job belongs to its own dtlaunch.
-  log_notice(fmt::format("attached to job {}; ^C leaves it alone and running", job.id));
-  std::vector<std::string> question = {"--log", job.id, "--follow", "--from-end"};
-  const auto status = Following(job, start, command, std::move(question)).run();
+  Following following(job, start, command, {"--log", job.id, "--follow", "--from-end"},
+                      fmt::format("attached to job {}; ^C leaves it alone and running", job.id));
+  const auto status = following.run();
   return status ? *status : status_by_record(job, start);
 }
 
