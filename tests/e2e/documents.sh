@@ -33,7 +33,8 @@ prepare_host() { # HOST
       node1) ip addr add 10.0.0.1/24 dev eth0 ;;
       node2) ip addr add 10.0.0.2/24 dev eth0 ;;
       node8) ip addr add 10.0.0.7/24 dev eth0
-             /usr/sbin/sshd -f /run/cluster/sshd_config -o PidFile=/run/second.pid -p 2222 ;;
+             /usr/sbin/sshd -f /run/cluster/sshd_config -o PidFile=/run/second.pid -p 2222
+             until [ -n "$(ss -Hltn sport = :2222)" ]; do sleep 0.01; done ;;
     esac
     echo "alice:x:12345:12345::/run/alice:/bin/bash" >>/etc/passwd
     echo "alice:*:19000:0:99999:7:::" >>/etc/shadow

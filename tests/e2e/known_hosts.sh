@@ -29,6 +29,7 @@ done
 [ "$accepted" -gt 3 ] || fail "only $accepted files let the host in"
 
 on node2 /usr/sbin/sshd -f /run/cluster/sshd_config -o Port=2223 -o PidFile=/run/sshd2.pid -E /run/sshd2.log
+wait_for 30 "the second sshd" on node2 sh -c '[ -n "$(ss -Hltn sport = :2223)" ]'
 accepted=0
 mkdir "$work/places"
 for ((seed = first; seed < first + rounds; seed++)); do

@@ -163,15 +163,22 @@ TEST_F(Login, DoesNotWaitForAnAgentThatHangs) {
   EXPECT_EQ(error.reason(), "ssh-agent does not answer");
 }
 
+// A second sshd of node2, with further options. sshd goes into the background before it listens.
+void start_second_sshd(SshTest& test, const std::string& options) {
+  test.must(
+      "node2",
+      "/usr/sbin/sshd -f /run/cluster/sshd_config -p 2222 -o PidFile=none " + options +
+          " && timeout 30 sh -c 'until [ -n \"$(ss -Hltn sport = :2222)\" ]; do sleep 0.01; done'");
+  test.options_.trust.accept_new_host_keys = true;
+  test.node2_.port = 2222;
+}
+
 // This is not a refusal: the next try may succeed.
 TEST_F(Login, ThatTheServerDoesNotLiveToAnswerIsNoDeniedPermission) {
-  must("node2",
-       "printf \"#!/bin/sh\\nkill -9 \\$PPID\\n\" >/run/cut && chmod 755 /run/cut && "
-       "/usr/sbin/sshd -f /run/cluster/sshd_config -p 2222 -o PidFile=none "
-       "-o AuthorizedKeysFile=none -o AuthorizedKeysCommand=/run/cut "
-       "-o AuthorizedKeysCommandUser=root");
-  options_.trust.accept_new_host_keys = true;
-  node2_.port = 2222;
+  must("node2", "printf \"#!/bin/sh\\nkill -9 \\$PPID\\n\" >/run/cut && chmod 755 /run/cut");
+  start_second_sshd(*this,
+                    "-o AuthorizedKeysFile=none -o AuthorizedKeysCommand=/run/cut "
+                    "-o AuthorizedKeysCommandUser=root");
   const Error error = failure();
   EXPECT_EQ(error.status(), Exit::kUnreachable);
   EXPECT_THAT(error.what(), StartsWith("node2: cannot start agent: the connection broke while the "
@@ -180,10 +187,7 @@ TEST_F(Login, ThatTheServerDoesNotLiveToAnswerIsNoDeniedPermission) {
 }
 
 TEST_F(Login, ThatGetsNoSessionIsNamedAsTheServersSetting) {
-  must("node2",
-       "/usr/sbin/sshd -f /run/cluster/sshd_config -p 2222 -o PidFile=none -o MaxSessions=0");
-  options_.trust.accept_new_host_keys = true;
-  node2_.port = 2222;
+  start_second_sshd(*this, "-o MaxSessions=0");
   const Error error = failure();
   EXPECT_EQ(error.status(), Exit::kOs);
   EXPECT_THAT(error.what(), StartsWith("node2: cannot start agent: logged in, but sshd opens no "
