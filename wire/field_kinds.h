@@ -74,13 +74,14 @@ void cpu_set(Io& io, const char* field, M& set) {
   if constexpr (!std::is_const_v<M>) set = CpuSet(cpus);
 }
 
-template <class Io, class M>
-void stream_field(Io& io, M& value) {
-  auto stream = static_cast<std::uint8_t>(value);
-  io.number("stream", stream, 2);
-  if constexpr (!std::is_const_v<M>) {
-    if (stream == 0) io.refuse("stream", "is 0, the values are 1 and 2");
-    value = static_cast<Stream>(stream);
+// One byte; the values of the enumeration are 1 to `most`.
+template <class Io, class T>
+void enum_field(Io& io, const char* field, T& value, std::uint8_t most) {
+  auto number = static_cast<std::uint8_t>(value);
+  io.number(field, number, most);
+  if constexpr (!std::is_const_v<T>) {
+    if (number == 0) io.refuse(field, "is 0, the values are 1 to " + std::to_string(most));
+    value = static_cast<T>(number);
   }
 }
 

@@ -115,7 +115,7 @@ inline constexpr std::size_t kBytesBeforeTail<Output> = 4 + 1 + 4;
 template <class Io, Is<Output> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
-  stream_field(io, m.stream);
+  enum_field(io, "stream", m.stream, 2);
   io.tail("bytes", m.bytes, kMaxOutputBytes);
 }
 DTL_MESSAGE(13, Exited);
@@ -192,7 +192,7 @@ DTL_MESSAGE(25, Skipped);
 template <class Io, Is<Skipped> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
-  stream_field(io, m.stream);
+  enum_field(io, "stream", m.stream, 2);
   io.number("bytes", m.bytes, UINT64_MAX);
   io.text("file", m.file, kMaxPathBytes);
 }
@@ -220,12 +220,7 @@ DTL_MESSAGE(30, Stack);
 template <class Io, Is<Stack> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
-  auto answer = static_cast<std::uint8_t>(m.answer);
-  io.number("answer", answer, 3);
-  if constexpr (!std::is_const_v<M>) {
-    if (answer == 0) io.refuse("answer", "is 0, the values are 1 to 3");
-    m.answer = static_cast<StackAnswer>(answer);
-  }
+  enum_field(io, "answer", m.answer, 3);
   io.bytes("text", m.text, kMaxStackBytes);
 }
 
@@ -265,12 +260,7 @@ void fields(Io& io, M& m) {
 DTL_MESSAGE(36, Resumed);
 template <class Io, Is<Resumed> M>
 void fields(Io& io, M& m) {
-  auto answer = static_cast<std::uint8_t>(m.answer);
-  io.number("answer", answer, 3);
-  if constexpr (!std::is_const_v<M>) {
-    if (answer == 0) io.refuse("answer", "is 0, the values are 1 to 3");
-    m.answer = static_cast<ResumeAnswer>(answer);
-  }
+  enum_field(io, "answer", m.answer, 3);
   io.number("attempt", m.attempt, UINT32_MAX);
   io.number("received", m.received, UINT64_MAX);
 }
@@ -282,12 +272,7 @@ void fields(Io& io, M& m) {
 DTL_MESSAGE(38, WatchNotices);
 template <class Io, Is<WatchNotices> M>
 void fields(Io& io, M& m) {
-  auto cloud = static_cast<std::uint8_t>(m.cloud);
-  io.number("cloud", cloud, 4);
-  if constexpr (!std::is_const_v<M>) {
-    if (cloud == 0) io.refuse("cloud", "is 0, the values are 1 to 4");
-    m.cloud = static_cast<Cloud>(cloud);
-  }
+  enum_field(io, "cloud", m.cloud, 4);
 }
 DTL_MESSAGE(39, Leaving);
 template <class Io, Is<Leaving> M>
@@ -326,12 +311,7 @@ DTL_MESSAGE(44, MpiNews);
 template <class Io, Is<MpiNews> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
-  auto event = static_cast<std::uint8_t>(m.event);
-  io.number("event", event, 4);
-  if constexpr (!std::is_const_v<M>) {
-    if (event == 0) io.refuse("event", "is 0, the values are 1 to 4");
-    m.event = static_cast<MpiEvent>(event);
-  }
+  enum_field(io, "event", m.event, 4);
   io.number("code", m.code, UINT32_MAX);
   io.text("text", m.text, kMaxTextBytes);
 }

@@ -120,12 +120,7 @@ template <class Io, Is<RankReport> M>
 void fields(Io& io, M& m) {
   io.number("rank", m.rank, kMaxRanks - 1);
   io.number("pid", m.pid, INT32_MAX);
-  auto activity = static_cast<std::uint8_t>(m.activity);
-  io.number("activity", activity, 5);
-  if constexpr (!std::is_const_v<M>) {
-    if (activity == 0) io.refuse("activity", "is 0, the values are 1 to 5");
-    m.activity = static_cast<Activity>(activity);
-  }
+  enum_field(io, "activity", m.activity, 5);
   io.list("comms", m.comms, kMaxComms, kLeastComm, [](Io& to, auto& comm) { fields(to, comm); });
   io.list("wires", m.wires, kMaxWires, kLeastWire, [](Io& to, auto& wire) { fields(to, wire); });
 }
