@@ -238,6 +238,14 @@ std::string plural(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::string age_text(std::int64_t seconds) {
+  seconds = std::max<std::int64_t>(seconds, 0);
+  if (seconds < 60) return fmt::format("{}s", seconds);
+  if (seconds < 3600) return fmt::format("{}m", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
+  return fmt::format("{}d", seconds / 86400);
+}
+
 std::string join(std::span<const std::string> pieces, std::string_view separator) {
   return fmt::format("{}", fmt::join(pieces.begin(), pieces.end(), separator));
 }

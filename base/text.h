@@ -22,6 +22,7 @@ std::string fold_ranks(const std::vector<int>& ranks);
 // first name, numbers in ascending order.
 std::string fold_hosts(const std::vector<std::string>& names);
 std::string plural(std::int64_t count, std::string_view noun);  // "1 rank", "2 ranks"
+std::string age_text(std::int64_t seconds);                     // "12s", "3m", "2h05m", "4d"
 std::string join(std::span<const std::string> pieces, std::string_view separator);
 
 // A whole number in [low, high]; no sign, no spaces, nothing else.

@@ -77,7 +77,7 @@ using Map = std::map<std::string, std::string>;
 Map identity_variables(const RankIdentity& id) {
   const std::string rank = std::to_string(id.rank), world = std::to_string(id.world_size);
   const std::string local = std::to_string(id.local_rank), size = std::to_string(id.local_size);
-  return {
+  Map variables = {
       // for torch.distributed's env://, named as by torchrun
       {"RANK", rank},
       {"WORLD_SIZE", world},
@@ -101,6 +101,8 @@ Map identity_variables(const RankIdentity& id) {
       {"DTLAUNCH_GRACE", fmt::format("{:g}", static_cast<double>(id.grace.count()) / 1000)},
       {"DTRING_SECRET_FD", std::to_string(kSecretFd)},
   };
+  if (!id.around.empty()) variables["DTLAUNCH_JOBS_AROUND"] = join(id.around, ":");
+  return variables;
 }
 
 // "x0,1,2": the form in which oneCCL's CCL_WORKER_AFFINITY=auto reads its rank's cores.

@@ -39,6 +39,7 @@ struct RankIdentity {
   bool on_cpu = false;                   // result of computes_on_cpu()
   std::chrono::milliseconds grace = {};  // the minimum from SIGTERM to SIGKILL
   int restarts = 0, max_restarts = 0;    // restarts of the ranks so far, and at most
+  std::vector<std::string> around;       // ids of jobs inside of which this one runs
   int first_size = 0;                    // ranks at the job's start; 0: never changes
   bool pmi = false;                      // finds a PMI server on kPmiFd
   std::vector<int> cpus;                 // of the domain, for I_MPI_PIN_INFO

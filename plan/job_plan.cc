@@ -265,6 +265,7 @@ class PlanMaker {
     identity.interface_asked = !request_.network.interface.empty();
     identity.on_cpu = computes_on_cpu(accelerators_, program.command, inherited, set);
     identity.grace = request_.ending.grace.value_or(kInterruptGrace);
+    identity.around = request_.around;
     identity.restarts = request_.restart_count;
     identity.max_restarts = request_.max_restarts();
     if (request_.elastic) {

@@ -14,22 +14,41 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "plan/core_owners.h"
 #include "plan/pinning/pinning.h"
 #include "plan/same_machine.h"
 
 namespace dtl {
 namespace {
 
+// Other jobs leave `free` of a host's cores: it offers no more ranks than these, or a part of its
+// slots if those are more than its cores.
+int share_of_slots(int slots, int cores, int free) {
+  if (slots <= cores) return std::min(slots, free);
+  return static_cast<int>(static_cast<std::int64_t>(slots) * free / cores);
+}
+
+// With -ppn N a host gets N ranks, or none.
+int whole_share(int ranks, int cores, int free) {
+  return share_of_slots(ranks, cores, free) == ranks ? ranks : 0;
+}
+
 // The number of ranks that each host offers. Names without slots share the node's remaining cores.
 std::vector<std::int64_t> capacities(const Request& request, const std::vector<int>& cores,
-                                     const std::vector<int>& first) {
+                                     const std::vector<int>& first,
+                                     const std::vector<std::optional<int>>& free) {
   // -ppn overrides the slots of all hosts, as in mpirun.
-  const auto named = [&](std::size_t i) {
-    if (request.placement.ranks_per_node) return request.placement.ranks_per_node;
-    return i < request.hosts.size() ? request.hosts[i].slots : std::nullopt;
+  const auto named = [&](std::size_t i) -> std::optional<int> {
+    const bool by_node = request.placement.ranks_per_node.has_value();
+    const auto slots = by_node                    ? request.placement.ranks_per_node
+                       : i < request.hosts.size() ? request.hosts[i].slots
+                                                  : std::nullopt;
+    if (!slots || !free[i]) return slots;
+    return by_node ? whole_share(*slots, cores[i], *free[i])
+                   : share_of_slots(*slots, cores[i], *free[i]);
   };
   std::vector<std::int64_t> left(cores.size());  // cores left, under the node's first name
-  for (std::size_t i = 0; i < cores.size(); ++i) left[i] = std::max(cores[i], 1);
+  for (std::size_t i = 0; i < cores.size(); ++i) left[i] = free[i].value_or(std::max(cores[i], 1));
   for (std::size_t i = 0; i < cores.size(); ++i) {
     left[static_cast<std::size_t>(first[i])] -= named(i).value_or(0);
   }
@@ -303,7 +322,8 @@ std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks) {
 }
 
 std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores,
-                                   const std::vector<int>& nodes, bool by_quota) {
+                                   const std::vector<int>& nodes, bool by_quota,
+                                   std::vector<std::optional<int>> free) {
   assert(cores.size() == std::max<std::size_t>(request.hosts.size(), 1));
   std::vector<int> first = nodes;
   if (first.empty()) {
@@ -315,7 +335,8 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
     check_rank_map(request, cores.size());
     return number(request, request.placement.rank_map, first);
   }
-  const std::vector<std::int64_t> slots = capacities(request, cores, first);
+  free.resize(cores.size());
+  const std::vector<std::int64_t> slots = capacities(request, cores, first, free);
   const std::int64_t total = std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
   std::int64_t left = check_ranks(request, cores.size(), total, by_quota);
 
@@ -329,10 +350,22 @@ std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int
 
 std::vector<RankPlace> place_ranks_on(const Request& request, const std::vector<NodeFacts>& facts) {
   std::vector<int> cores;
-  for (const NodeFacts& each : facts) cores.push_back(budget_cores(each.topology));
-  return place_ranks(request, cores,
-                     request.hosts_are_tasks ? nodes_of_tasks(facts) : nodes_of_hosts(facts),
-                     facts.size() == 1 && is_bounded_by_quota(facts[0].topology));
+  std::vector<std::optional<int>> free;
+  for (const NodeFacts& each : facts) {
+    cores.push_back(budget_cores(each.topology));
+    free.push_back(cores_left(request, each));
+  }
+  const std::vector<int> nodes =
+      request.hosts_are_tasks ? nodes_of_tasks(facts) : nodes_of_hosts(facts);
+  const bool by_quota = facts.size() == 1 && is_bounded_by_quota(facts[0].topology);
+  try {
+    return place_ranks(request, cores, nodes, by_quota, free);
+  } catch (const Error&) {
+    const auto has_others = [](const std::optional<int>& left) { return left.has_value(); };
+    if (std::none_of(free.begin(), free.end(), has_others)) throw;
+    place_ranks(request, cores, nodes, by_quota);  // throws if other jobs are not the reason
+    throw too_few_cores(request, facts);
+  }
 }
 
 }  // namespace dtl

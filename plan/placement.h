@@ -2,6 +2,7 @@
 // Assigns ranks to hosts and numbers them. Placement counts slots and cores; pinning later chooses
 // a rank's CPUs on its host. Pure.
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,10 +29,12 @@ std::vector<int> programs_of_ranks(const Request& request, std::size_t ranks);
 // has none. `cores`: the physical cores of each host's budget. `nodes`: which hosts are one node
 // (same_machine.h; empty: none): their slots add up, cores count once, and all ranks go to the
 // first name; tasks stay separate. by_quota: a CPU quota limits the cores, which the error then
-// mentions. Only hosts with ranks appear. Throws Error(kUsage) naming the shortfall if -np exceeds
+// mentions. free: how many cores other jobs leave of a host; empty, or absent for a host: all. Only
+// hosts with ranks appear. Throws Error(kUsage) naming the shortfall if -np exceeds
 // the hosts' offer without oversubscribe; with it, the surplus is dealt round-robin over the hosts.
 std::vector<RankPlace> place_ranks(const Request& request, const std::vector<int>& cores,
-                                   const std::vector<int>& nodes = {}, bool by_quota = false);
+                                   const std::vector<int>& nodes = {}, bool by_quota = false,
+                                   std::vector<std::optional<int>> free = {});
 
 // The same from the hosts' facts; facts[i] belongs to request.hosts[i]. A restart also calls it as
 // a trial, to find out whether the ranks fit on the remaining hosts.

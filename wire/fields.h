@@ -48,6 +48,7 @@ void fields(Io& io, M& m) {
   fields(io, m.facts.topology);
   io.list("nics", m.facts.nics, kMaxNics, kLeastNic, [](Io& to, auto& nic) { fields(to, nic); });
   texts(io, "accelerators", m.facts.accelerators, kMaxAccelerators, kMaxNameBytes);
+  claim_list(io, m.facts.claims);
 }
 DTL_MESSAGE(3, Listen);
 template <class Io, Is<Listen> M>
@@ -360,6 +361,20 @@ void fields(Io& io, M& m) {
   io.number("failure", m.failure, UINT32_MAX);
   io.bytes("data", m.data, kMaxPmixBytes);
   io.flag("more", m.more);
+}
+DTL_MESSAGE(51, ClaimCores);
+template <class Io, Is<ClaimCores> M>
+void fields(Io& io, M& m) {
+  cpu_set(io, "cpus", m.cpus);
+  io.flag("shared", m.shared);
+  texts(io, "around", m.around, kMaxAround, kMaxNameBytes);
+}
+DTL_MESSAGE(52, CoresClaimed);
+template <class Io, Is<CoresClaimed> M>
+void fields(Io& io, M& m) {
+  io.flag("taken", m.taken);
+  claim_list(io, m.claims);
+  io.text("problem", m.problem, kMaxNameBytes);
 }
 
 #undef DTL_MESSAGE

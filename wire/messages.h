@@ -7,6 +7,7 @@
 //   L: Listen                        A: Listening
 //   L: Reach                         A: Reached, perhaps twice
 //   L: StopListening
+//   L: ClaimCores                    A: CoresClaimed, perhaps several times
 //   L: OutputRules, Environment*, Start
 //   A: Started or SpawnFailed for each rank, Output*, Exited for each rank
 //   L: Credit after output is shown  A: Skipped where there was no credit
@@ -38,7 +39,7 @@
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 12;
+constexpr std::uint32_t kProtocol = 13;
 constexpr int kInputDescriptor = 3;           // of dtagent --input: the launcher's standard input
 constexpr std::size_t kFirstStdin = 4 << 10;  // of the first Stdin frame of a rank
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
@@ -72,6 +73,12 @@ struct Fact {
 };
 struct Examine {  // ask for facts: "what"="clock" (answered at once), "all" or "libraries"
   std::vector<Fact> parameters;
+};
+struct ClaimCores {  // claim these for the job, instead of what an earlier ClaimCores has claimed
+  CpuSet cpus;       // empty: none
+  bool shared = false;  // CoreClaim::shared: also if others have them
+  std::vector<std::string>
+      around;  // ids of jobs inside of which this one runs: it uses their cores
 };
 struct AddedVariable {
   std::uint32_t after = 0;  // insert it after this many variables of the base
@@ -196,6 +203,11 @@ struct Reached {
 };
 struct Examined {
   std::vector<Fact> facts;
+};
+struct CoresClaimed {
+  bool taken = false;             // another job has some of them, so nothing is claimed now
+  std::vector<CoreClaim> claims;  // if taken: of other jobs now, as in NodeFacts
+  std::string problem;            // why this node cannot keep claims, in words; empty: it can
 };
 struct Started {
   std::uint32_t rank = 0;
@@ -364,18 +376,18 @@ using Message =
                  Notice, Evidence, Environment, Stack, WatchRanks, RankStates, NativeStack,
                  Reconnect, Resume, Resumed, Received, WatchNotices, Leaving, StdinClosed, ServePmi,
                  PmiFence, PmiFenced, MpiNews, ServePmix, PmixReady, PmixFence, PmixFenced,
-                 PmixWanted, PmixGiven>;
+                 PmixWanted, PmixGiven, ClaimCores, CoresClaimed>;
 
 // Who sends which. Each side visits all messages, so a forgotten message does not compile.
 template <class M>
 concept LaunchersMessage =
     OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill, Finish, Examine,
           OutputRules, Credit, Signal, Environment, WatchRanks, Reconnect, Resume, WatchNotices,
-          ServePmi, PmiFenced, ServePmix, PmixFenced>;
+          ServePmi, PmiFenced, ServePmix, PmixFenced, ClaimCores>;
 template <class M>
 concept AgentsMessage =
     OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited, Finished, Trouble,
           StdinTaken, Examined, Skipped, Notice, Evidence, Stack, RankStates, NativeStack, Resumed,
-          Leaving, StdinClosed, PmiFence, MpiNews, PmixReady, PmixFence>;
+          Leaving, StdinClosed, PmiFence, MpiNews, PmixReady, PmixFence, CoresClaimed>;
 
 }  // namespace dtl

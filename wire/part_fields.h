@@ -50,6 +50,20 @@ void fields(Io& io, M& m) {
   io.number("numa", numa, kMaxNumaNodes);
   if constexpr (!std::is_const_v<M>) m.numa = static_cast<int>(numa) - 1;
 }
+template <class Io, Is<CoreClaim> M>
+void fields(Io& io, M& m) {
+  io.text("job_id", m.job_id, kMaxNameBytes);
+  io.number("user_id", m.user_id, UINT32_MAX);
+  io.text("user", m.user, kMaxNameBytes);
+  io.number("age_s", m.age_s, UINT64_MAX);
+  cpu_set(io, "cpus", m.cpus);
+  io.flag("shared", m.shared);
+}
+template <class Io, class M>
+void claim_list(Io& io, M& claims) {
+  io.list("claims", claims, kMaxClaims, kLeastClaim,
+          [](Io& to, auto& claim) { fields(to, claim); });
+}
 template <class Io, Is<Endpoint> M>
 void fields(Io& io, M& m) {
   io.text("address", m.address, kMaxNameBytes);

@@ -125,6 +125,7 @@ awaitable<void> AgentSession::watch_clock() {
     if (at >= next_heartbeat_) {
       next_heartbeat_ = at + kHeartbeat;
       guard_.tick(supervisor_);
+      if (cores_) cores_->answer();
       pmix_.tick();
       // If guard and agent were killed, only the keeper could end what is left.
       if (::getppid() != keeper_) feed(KeeperGone{keeper_});
@@ -188,6 +189,8 @@ void AgentSession::welcome(const Message& message, NodeFacts facts) {
                 public_addresses(facts.nics));
   node_->sweep();
   feed(LauncherHeard{});
+  cores_.emplace(welcome->job_id, facts.topology.allowed);
+  facts.claims = cores_->of_others();
   connection_.send(Hello{std::move(facts)});
 }
 
@@ -246,6 +249,7 @@ void AgentSession::act_on(Message message) {
       [&](const StopListening&) { node_->stop_listening(); },
       [&](const Reach& wanted) { node_->reach(wanted); },
       [&](const Examine& question) { node_->examine(question); },
+      [&](const ClaimCores& order) { connection_.send(cores_->claim(order)); },
       [&](ServePmi& job) { pmi_.serve(std::move(job)); },
       [&](PmiFenced& part) { pmi_.fenced(std::move(part)); },
       [&](const ServePmix& job) { serve_pmix(job); },
@@ -341,6 +345,9 @@ void AgentSession::perform(const Effect& effect) {
       // May block: only the exit is left to do.
       [&](const KillByOwnHand&) { end_descendants((now() + kReapDeadline).count(), nullptr); },
       [&](const SendMessage& sent) {
+        // Nothing of the job is left here, and the next job may start as soon as dtlaunch has
+        // ended.
+        if (std::holds_alternative<Finished>(sent.message) && cores_) cores_->release();
         // The supervisor is pure and cannot read the program's file.
         const auto* failed = std::get_if<SpawnFailed>(&sent.message);
         connection_.send(failed != nullptr ? Message(starter_.explained(*failed)) : sent.message);

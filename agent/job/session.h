@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/cores/core_owner.h"
 #include "agent/job/guard_watch.h"
 #include "agent/job/node_questions.h"
 #include "agent/job/rank_stacks.h"
@@ -100,6 +101,7 @@ class AgentSession {
   std::optional<Exit> exit_;
   // Set at Welcome, which has the job's id. Last: its threads post to the members above.
   std::optional<NodeQuestions> node_;
+  std::optional<CoreOwner> cores_;  // since Welcome
 };
 
 }  // namespace dtl

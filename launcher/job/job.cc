@@ -49,6 +49,7 @@ void hear(Turn& turn, const FromAgent& event) {
       [&](const PmixFence& message) { hear_pmix_fence(turn, event.node, message); },
       [&](const PmixWanted& message) { hear_pmix_wanted(turn, event.node, message); },
       [&](const PmixGiven& message) { hear_pmix_given(turn, event.node, message); },
+      [&](const CoresClaimed& message) { hear_claimed(turn, event.node, message); },
       [&](const PmixReady&) { garbage(turn, event.node, "what dtpmix says to its agent only"); },
       [&](const RankStates& message) { hear_states(turn, event.node, message); },
       [&](const Finished& message) { hear_finished(turn, event.node, message); },
@@ -124,6 +125,8 @@ const char* state_name(JobState state) {
       return "preflight";
     case JobState::kPlanning:
       return "planning";
+    case JobState::kClaiming:
+      return "claiming";
     case JobState::kRunning:
       return "running";
     case JobState::kStopping:

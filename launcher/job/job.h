@@ -36,6 +36,7 @@ enum class JobState {
   kStarting,   // agents are coming up
   kPreflight,  // the connect matrix: which node reaches which, at which address
   kPlanning,   // the plan is being made (and, in a dry run, printed)
+  kClaiming,   // the nodes claim the plan's cores for the job
   kRunning,
   kStopping,   // ranks were told to end
   kFinishing,  // agents were told to end
@@ -124,7 +125,8 @@ struct Probe {         // one Reach to each used node
 };
 struct JudgeNetwork {};  // all used nodes have said Reached: answer with Judged
 struct MakePlan {};      // answer with Planned or Refused
-struct StartRanks {};    // one Start to each node of the plan
+struct ClaimNodes {};    // one ClaimCores to each node of the plan
+struct StartRanks {};    // one Start to each of them
 struct StopSelf {};  // SIGSTOP to dtlaunch, once everything sent has left; answer with Continued
 struct CloseNode {   // its stream is no longer needed
   int node = 0;
@@ -148,8 +150,9 @@ struct Notice {  // one line for the user
   std::string text;
 };
 
-using Effect = std::variant<Send, PlaceRanks, Probe, JudgeNetwork, MakePlan, StartRanks, StopSelf,
-                            CloseNode, DetachNode, LookAtAgent, KillAgent, Rejoin, Notice>;
+using Effect =
+    std::variant<Send, PlaceRanks, Probe, JudgeNetwork, MakePlan, ClaimNodes, StartRanks, StopSelf,
+                 CloseNode, DetachNode, LookAtAgent, KillAgent, Rejoin, Notice>;
 
 }  // namespace job
 
@@ -234,6 +237,14 @@ struct Mpi {
   JobTime left_by{0};           // then the job ends, unless all ranks have ended
 };
 
+// Cores that are being claimed. If another job was faster on any node, there is another plan.
+struct Claiming {
+  std::set<int> answered;  // nodes, in this round
+  bool taken = false;      // by another job, on one of these
+  int rounds = 0;
+  bool told = false;  // the user knows of a node that cannot keep claims
+};
+
 // How many nodes, or ranks, from the first one on are known to have got that far. They stay so, and
 // a question about all of them looks only at the rest (all_done() in turn.h).
 struct Progress {
@@ -252,6 +263,7 @@ struct Job {
   Progress progress;
   bool asked = false;  // the used nodes have been asked a question
   int probe_round = 0;
+  Claiming claiming;
   std::vector<RankState> ranks;
   std::optional<Outcome> outcome;
   // The job's outcome unless its real cause becomes known until `blame_until`: a rank's failure

@@ -27,8 +27,11 @@ constexpr Row kTable[] = {
     {JobState::kStarting, Move::kAbandon, JobState::kFinishing},
     {JobState::kPreflight, Move::kProbed, JobState::kPlanning},
     {JobState::kPreflight, Move::kAbandon, JobState::kFinishing},
-    {JobState::kPlanning, Move::kPlanned, JobState::kRunning},
+    {JobState::kPlanning, Move::kPlanned, JobState::kClaiming},
     {JobState::kPlanning, Move::kAbandon, JobState::kFinishing},
+    {JobState::kClaiming, Move::kTaken, JobState::kPlanning},
+    {JobState::kClaiming, Move::kClaimed, JobState::kRunning},
+    {JobState::kClaiming, Move::kAbandon, JobState::kFinishing},
     {JobState::kRunning, Move::kRanksGone, JobState::kFinishing},
     {JobState::kRunning, Move::kAbandon, JobState::kStopping},
     {JobState::kStopping, Move::kRanksGone, JobState::kFinishing},
@@ -97,6 +100,12 @@ void enter(Turn& turn, JobState state) {
       break;
     case JobState::kPlanning:
       turn.effects.push_back(MakePlan{});
+      break;
+    case JobState::kClaiming:
+      turn.job.deadline = turn.now + kConnectDeadline + kAnswerMargin;
+      turn.job.claiming.answered.clear();
+      turn.job.claiming.taken = false;
+      turn.effects.push_back(ClaimNodes{});
       break;
     case JobState::kRunning:
       turn.effects.push_back(StartRanks{});

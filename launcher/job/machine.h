@@ -8,7 +8,17 @@
 namespace dtl::job {
 
 // Events that may move a job. kDeadline: an awaited answer did not come in time.
-enum class Move { kAllUp, kAbandon, kProbed, kPlanned, kRanksGone, kAgentsGone, kDeadline };
+enum class Move {
+  kAllUp,
+  kAbandon,
+  kProbed,
+  kPlanned,
+  kTaken,
+  kClaimed,
+  kRanksGone,
+  kAgentsGone,
+  kDeadline
+};
 
 // Moves as the table says. A move that the table does not have for this state does nothing, so that
 // callers need not ask for the state.

@@ -2,13 +2,19 @@
 // everything, and only if the first has proved no network (launcher/network/network.h).
 #include "launcher/job/preflight.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "launcher/job/losses.h"
 #include "launcher/job/machine.h"
+#include "launcher/job/stops.h"
 
 namespace dtl::job {
 namespace {
+
+constexpr int kMostClaims = 8;  // plans whose cores are tried
 
 void probe(Turn& turn, int round) {
   turn.job.probe_round = round;
@@ -106,6 +112,24 @@ void hear_reached(Turn& turn, int node, const Reached& message) {
   if (all_done(turn.job.progress.reached, used.size(), answered)) {
     turn.effects.push_back(JudgeNetwork{});
   }
+}
+
+// A plan is made again while other jobs are faster, and fails once they leave too few cores.
+void hear_claimed(Turn& turn, int node, const CoresClaimed& message) {
+  if (turn.job.state != JobState::kClaiming || !turn.node(node).has_ranks) return;
+  Claiming& claiming = turn.job.claiming;
+  if (!claiming.answered.insert(node).second) return;
+  claiming.taken |= message.taken;
+  if (!message.problem.empty() && !std::exchange(claiming.told, true)) {
+    turn.notice(node, "other jobs cannot see which cores this one has: " + message.problem);
+  }
+  if (claiming.answered.size() < turn.job.used.size()) return;
+  if (!claiming.taken) return transition(turn, Move::kClaimed);
+  if (++claiming.rounds < kMostClaims) return transition(turn, Move::kTaken);
+  turn.notice(-1, fmt::format("other jobs took the cores of each of {} plans first. Try: the same "
+                              "command again",
+                              kMostClaims));
+  refused(turn, Refused{Cause::kCannotStart, static_cast<int>(Exit::kTryAgain)});
 }
 
 }  // namespace dtl::job

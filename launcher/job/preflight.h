@@ -1,6 +1,7 @@
 #pragma once
-// From placed ranks to a network: the nodes listen, try to reach each other, and their answers are
-// judged. It only collects; launcher/network judges, by the effect JudgeNetwork.
+// What nodes must answer before ranks start. From placed ranks to a network: the nodes listen, try
+// to reach each other, and their answers are judged. It only collects; launcher/network judges, by
+// the effect JudgeNetwork. After the plan: the nodes claim its cores.
 
 #include "launcher/job/turn.h"
 
@@ -12,5 +13,6 @@ void network_judged(Turn& turn, const Judged& event);
 void hear_listening(Turn& turn, int node, const Listening& message);
 void hear_examined(Turn& turn, int node, const Examined& message);
 void hear_reached(Turn& turn, int node, const Reached& message);
+void hear_claimed(Turn& turn, int node, const CoresClaimed& message);
 
 }  // namespace dtl::job

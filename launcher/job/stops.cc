@@ -40,6 +40,15 @@ void give_up_preflight(Turn& turn, int node) {
   turn.close(node);
 }
 
+void give_up_claim(Turn& turn, int node) {
+  const NodeState& state = turn.node(node);
+  if (!state.has_ranks || state.phase != NodePhase::kReady) return;
+  if (turn.job.claiming.answered.contains(node)) return;
+  lose(turn, node, Cause::kAgentFailed, static_cast<int>(Exit::kOs),
+       "no answer to the claim of its cores");
+  turn.close(node);
+}
+
 void give_up_finish(Turn& turn, int node) {
   if (turn.node(node).phase != NodePhase::kEnding) return;
   turn.notice(node, "does not confirm that everything has ended; look there with: ps -ef");
@@ -142,6 +151,7 @@ void deadline_passed(Turn& turn) {
   for (int node = 0; node < turn.node_count(); ++node) {
     if (waited_in == JobState::kStarting) give_up_start(turn, node);
     if (waited_in == JobState::kPreflight) give_up_preflight(turn, node);
+    if (waited_in == JobState::kClaiming) give_up_claim(turn, node);
     if (waited_in == JobState::kFinishing) give_up_finish(turn, node);
   }
   // Giving up a node may have moved the job already.

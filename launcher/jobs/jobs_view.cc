@@ -168,14 +168,6 @@ const JobView& find_job(const std::vector<JobView>& jobs, const std::string& pre
                    "dtlaunch ps -a");
 }
 
-std::string age_text(std::int64_t seconds) {
-  seconds = std::max<std::int64_t>(seconds, 0);
-  if (seconds < 60) return fmt::format("{}s", seconds);
-  if (seconds < 3600) return fmt::format("{}m", seconds / 60);
-  if (seconds < 48 * 3600) return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
-  return fmt::format("{}d", seconds / 86400);
-}
-
 std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,
                        std::optional<int> columns, bool epochs) {
   constexpr std::size_t kBeforeCommand = 60;

@@ -63,7 +63,4 @@ const JobView& find_job(const std::vector<JobView>& jobs, const std::string& pre
 std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,
                        std::optional<int> columns, bool epochs = false);
 
-// "12s", "3m", "2h05m", "4d"
-std::string age_text(std::int64_t seconds);
-
 }  // namespace dtl

@@ -354,6 +354,7 @@ const ForeignOption* find_mca_parameter(std::string_view key) {
 std::span<const ForeignVariable> foreign_variables() {
   static constexpr ForeignVariable kTable[] = {
       {"DTL_SCHEDULER", "--scheduler=%"},
+      {"DTL_SHARE_CORES", "--share-cores"},
       {"I_MPI_HYDRA_HOST_FILE", "-hostfile=%"},
       {"HYDRA_HOST_FILE", "-hostfile=%"},
       {"I_MPI_HYDRA_HOSTS_GROUP", "-hosts=%"},

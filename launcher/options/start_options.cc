@@ -160,6 +160,8 @@ OptionRows where_options() {
        into::flag<&B::line, &CommandLine::placement, &Placement::skip_launch_host>(), {.key = "skip_launch_node"}},
       {kWhere, {"--oversubscribe"}, "", "allow more ranks than slots",
        into::flag<&B::line, &CommandLine::placement, &Placement::oversubscribe>(), {.key = "oversubscribe"}},
+      {kWhere, {"--share-cores"}, "", "also use cores that other jobs have claimed",
+       into::flag<&B::line, &CommandLine::placement, &Placement::share_cores>(), {.key = "share_cores"}},
       {kWhere, {"--iface"}, "NET[,NET]", "use only these networks: eth1, 10.0.0.0/24;\n"
        "or all but these: ^docker0", into::text<&B::line, &CommandLine::network, &NetworkOptions::interface>(),
        {.key = "interface"}},

@@ -22,6 +22,7 @@
 #include "launcher/request/program_hosts.h"
 #include "launcher/request/ring_variables.h"
 #include "launcher/request/scheduler_job.h"
+#include "plan/core_owners.h"
 #include "plan/environment.h"
 #include "plan/request/host_token.h"
 #include "plan/request/hostfile.h"
@@ -297,6 +298,7 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   request.reporting = line.reporting;
   settings.starting = line.starting;
   settings.typed = line.given;
+  request.around = jobs_around(around.environment);
   Variables& inherited = request.environment.inherited;
   inherited =
       inherited_by(global_inheritance(line.inheritance, around.environment), around.environment);

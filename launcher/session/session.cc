@@ -281,6 +281,9 @@ LastWords SessionShell::hear(int index, Message& message) {
         console_.rank_ended(rank);
         words = judge_last_words(console_.last_lines(rank));
       },
+      [&](const CoresClaimed& claimed) {
+        if (claimed.taken) node.facts->claims = claimed.claims;  // for the next plan
+      },
       // Only the state machine handles these.
       [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished, Trouble, Evidence,
                      Stack, RankStates, NativeStack, Heartbeat, Resumed, Received, Leaving,
@@ -317,6 +320,7 @@ void SessionShell::perform(job::Effect& effect) {
       [&](const job::Probe& order) { unless_refused([&] { planning_.probe(order.round); }); },
       [&](const job::JudgeNetwork&) { feed(planning_.judge()); },
       [&](const job::MakePlan&) { unless_refused([&] { feed(planning_.make_plan()); }); },
+      [&](const job::ClaimNodes&) { unless_refused([&] { planning_.claim(); }); },
       [&](const job::StartRanks&) {
         unless_refused([&] {
           planning_.start([this](int rank) { return input_.gets(rank); });
@@ -335,11 +339,8 @@ void SessionShell::perform(job::Effect& effect) {
       [&](const job::Rejoin& order) { tasks_.spawn(conversations_.rejoin(order)); },
       [&](const job::StopSelf&) { tasks_.spawn(stop_self()); },
       [&](const job::Notice& notice) {
-        if (notice.node >= 0) {
-          say_about(notice.node, notice.text);
-        } else {
-          console_.say(notice.text);
-        }
+        if (notice.node < 0) return console_.say(notice.text);
+        say_about(notice.node, notice.text);
       }};
   std::visit(act, effect);
 }

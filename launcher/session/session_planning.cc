@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "launcher/session/start_messages.h"
+#include "plan/core_owners.h"
 #include "plan/mpi.h"
 #include "plan/pinning/pinning.h"
 #include "plan/preload.h"
@@ -271,7 +272,8 @@ void SessionPlanning::tell_columns() {
 
 job::Event SessionPlanning::make_plan() {
   // Assigned before the checks below, so the report has the plan even if they throw.
-  plan_ = make_job_plan(request_, facts_of(nodes_), places_, proved_network(), options_.job_id);
+  const std::vector<NodeFacts> facts = facts_of(nodes_);
+  plan_ = plan_beside_others(request_, facts, places_, proved_network(), options_.job_id);
   // The number of ranks may depend on slots that only the hosts know.
   check_rank_numbers(options_, plan_->world_size);
   add_found_preloads();
@@ -326,6 +328,14 @@ ServePmix SessionPlanning::pmix_of_job() const {
   }
   serve.hosts = distinct_names(std::move(names));
   return serve;
+}
+
+void SessionPlanning::claim() {
+  for (const NodePlan& planned : plan_->nodes) {
+    const NodeFacts& facts = *nodes_[static_cast<std::size_t>(planned.host)].facts;
+    CoreWish wish = cores_to_claim(request_, planned, facts);
+    send_to(nodes_, planned.host, ClaimCores{std::move(wish.cpus), wish.shared, request_.around});
+  }
 }
 
 void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {

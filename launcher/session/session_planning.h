@@ -33,6 +33,7 @@ class SessionPlanning {
   job::Judged judge();
   // Returns Planned and shows the plan's warnings; after a dry run, which prints the plan, Refused.
   job::Event make_plan();
+  void claim();  // sends one ClaimCores to each node of the plan
 
   // One Start to each node of the plan. wants_stdin: whether a rank gets standard input.
   void start(const std::function<bool(int rank)>& wants_stdin);

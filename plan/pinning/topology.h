@@ -56,6 +56,16 @@ struct Nic {
   int numa = -1;                 // the NUMA node it is attached to, as Core::numa; -1: unknown
 };
 
+// What another job has of a node. Its agent holds the claim, and the kernel ends it with the agent.
+struct CoreClaim {
+  std::string job_id;         // as that job says; anybody may say anything
+  std::uint32_t user_id = 0;  // as the kernel says
+  std::string user;           // the name of user_id on the node; empty: it has none
+  std::uint64_t age_s = 0;    // how long ago it was claimed
+  CpuSet cpus;                // of whole cores, within the CPUs allowed to its agent
+  bool shared = false;        // it runs there (--oversubscribe), and leaves them to others
+};
+
 struct NodeFacts {
   std::string hostname;           // the node's own hostname
   std::string machine_id;         // equal only for names of the same machine; empty: unknown
@@ -66,6 +76,7 @@ struct NodeFacts {
   NodeTopology topology;
   std::vector<Nic> nics;
   std::vector<std::string> accelerators;  // device files of GPUs and the like: "/dev/nvidia0"
+  std::vector<CoreClaim> claims = {};     // of other jobs, the oldest first
 };
 
 }  // namespace dtl

@@ -46,6 +46,7 @@ struct Placement {
   std::optional<int> nodes;             // --nnodes
   std::optional<SizeRange> node_range;  // --nnodes MIN:MAX, instead
   bool oversubscribe = false;
+  bool share_cores = false;   // --share-cores: also those that other jobs have
   std::optional<int> deal;    // -rr, -grr: this many ranks to each host in turn; absent: fill each
   std::vector<int> rank_map;  // -rankmap: each rank's host index; overrides all slots
   bool skip_launch_host = false;  // -skip-launch-node

@@ -36,9 +36,10 @@ struct Request {
   Ending ending;
   RestartLimits restarts;
   Reporting reporting;
-  int restart_count = 0;        // how often the job was restarted
-  bool elastic = false;         // a restart may change the number of ranks
-  std::size_t first_ranks = 0;  // their number in the first epoch; 0: this is the first
+  int restart_count = 0;                 // how often the job was restarted
+  bool elastic = false;                  // a restart may change the number of ranks
+  std::vector<std::string> around = {};  // ids of jobs inside of which this one runs
+  std::size_t first_ranks = 0;           // their number in the first epoch; 0: this is the first
 
   int max_restarts() const { return restarts.max.value_or(0); }
 };

@@ -105,6 +105,8 @@ inline Behaviour healthy(std::function<void(const RankSpec&, Connection&)> on_st
         reached.attempts.push_back({endpoint, true, own, "eth0", ""});
       }
       connection.send(reached);
+    } else if (std::holds_alternative<ClaimCores>(message)) {
+      connection.send(CoresClaimed{});
     } else if (const auto* start = std::get_if<Start>(&message)) {
       for (const RankSpec& spec : start->ranks) {
         connection.send(Started{spec.rank, 1000 + spec.rank});

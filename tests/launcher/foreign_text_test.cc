@@ -43,6 +43,9 @@ class ForeignText : public SessionTest {
 bool answers(const Message& order, const Message& message) {
   if (std::holds_alternative<Listening>(message)) return std::holds_alternative<Listen>(order);
   if (std::holds_alternative<Reached>(message)) return std::holds_alternative<Reach>(order);
+  if (std::holds_alternative<CoresClaimed>(message)) {
+    return std::holds_alternative<ClaimCores>(order);
+  }
   return std::holds_alternative<Start>(order);
 }
 

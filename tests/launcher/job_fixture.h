@@ -37,7 +37,8 @@ class JobTest : public testing::Test {
     feed(job::AgentReady{0});
     feed(job::AgentReady{1});
   }
-  void plan() {
+  void plan_without_claims() {
+    start_agents();
     feed(job::Placed{{0, 1}, {{0, 1}, {2, 3}}});
     Listening listening;
     listening.probe_port = 7;
@@ -49,8 +50,12 @@ class JobTest : public testing::Test {
     feed(job::Judged{false});
     feed(job::Planned{});
   }
+  void plan() {
+    plan_without_claims();
+    hear(0, CoresClaimed{});
+    hear(1, CoresClaimed{});
+  }
   void run() {
-    start_agents();
     plan();
     for (std::uint32_t rank = 0; rank < 4; ++rank) {
       hear(static_cast<int>(rank / 2), Started{rank, 100 + rank});

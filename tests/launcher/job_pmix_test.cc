@@ -218,6 +218,7 @@ TEST(JobPmixNumbers, CountTheNodesInTheOrderOfTheirRanks) {
   for (const int node : {0, 1}) feed(job::FromAgent{node, Reached{}});
   feed(job::Judged{false});
   feed(job::Planned{});
+  for (const int node : {0, 1}) feed(job::FromAgent{node, CoresClaimed{}});
   ASSERT_EQ(job.state, JobState::kRunning);
   feed(job::FromAgent{1, Started{0, 100}});
   feed(job::FromAgent{0, Started{1, 101}});

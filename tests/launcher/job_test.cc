@@ -27,7 +27,10 @@ TEST_F(JobTest, GoesThroughItsLifeWhenNothingFails) {
   const auto probed = feed(job::Judged{false});
   EXPECT_THAT(sent<StopListening>(probed), ElementsAre(0, 1));
   EXPECT_EQ(count<job::MakePlan>(probed), 1);
-  EXPECT_EQ(count<job::StartRanks>(feed(job::Planned{})), 1);
+  EXPECT_EQ(count<job::ClaimNodes>(feed(job::Planned{})), 1);
+  EXPECT_EQ(job_.state, JobState::kClaiming);
+  EXPECT_THAT(hear(1, CoresClaimed{}), IsEmpty());
+  EXPECT_EQ(count<job::StartRanks>(hear(0, CoresClaimed{})), 1);
   for (const std::uint32_t rank : {0U, 1U, 2U}) EXPECT_THAT(exit_rank(rank, 0), IsEmpty());
   EXPECT_THAT(sent<Finish>(exit_rank(3, 0)), ElementsAre(0, 1));
   hear(0, Finished{});
@@ -77,6 +80,7 @@ TEST_F(JobTest, SkipsTheConnectMatrixOnOneNodeAndReleasesTheOther) {
   const auto effects = hear(1, Listening{});
   EXPECT_EQ(count<job::MakePlan>(effects), 1);
   feed(job::Planned{});
+  hear(1, CoresClaimed{});
   hear(0, Finished{});
   feed(job::AgentLost{0, Cause::kAgentFailed, 71, "end of stream"});
   EXPECT_EQ(job_.state, JobState::kRunning);
@@ -123,7 +127,6 @@ TEST_F(JobTest, TellsAMissingProgramFromOneThatCannotRun) {
   EXPECT_EQ(spawn_status("exec", ENOENT), 127);
   EXPECT_EQ(spawn_status("exec", EACCES), 126);
   EXPECT_EQ(spawn_status("chdir", ENOENT), 71);
-  start_agents();
   plan();
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     hear(static_cast<int>(rank / 2), SpawnFailed{rank, "exec", ENOENT, ""});
@@ -353,7 +356,9 @@ TEST_F(JobTest, NamesWhoHangsAndEndsTheJobOnceItHasLastedLong) {
   for (const int node : {0, 1}) hear(node, Listening{});
   for (const int node : {0, 1}) hear(node, Reached{});
   feed(job::Judged{false});
-  EXPECT_THAT(sent<WatchRanks>(feed(job::Planned{})), ElementsAre(0, 1));
+  feed(job::Planned{});
+  hear(0, CoresClaimed{});
+  EXPECT_THAT(sent<WatchRanks>(hear(1, CoresClaimed{})), ElementsAre(0, 1));
   for (std::uint32_t rank = 0; rank < 4; ++rank) hear(static_cast<int>(rank / 2), Started{rank, 1});
   std::vector<job::Effect> effects;
   for (int second = 0; second < 58; ++second) {
@@ -374,6 +379,52 @@ TEST_F(JobTest, NamesWhoHangsAndEndsTheJobOnceItHasLastedLong) {
   EXPECT_EQ(job_.outcome->cause, Cause::kHang);
   EXPECT_EQ(job_.outcome->exit_status, 124);
   EXPECT_THAT(job_.hang->odd, ElementsAre(3));
+}
+
+TEST_F(JobTest, MakesAnotherPlanWhenAnotherJobHasTakenTheCores) {
+  plan_without_claims();
+  EXPECT_THAT(hear(0, CoresClaimed{true, {}, ""}), IsEmpty());
+  EXPECT_EQ(count<job::MakePlan>(hear(1, CoresClaimed{})), 1);
+  EXPECT_EQ(job_.state, JobState::kPlanning);
+  EXPECT_EQ(count<job::ClaimNodes>(feed(job::Planned{})), 1);
+  hear(0, CoresClaimed{});
+  EXPECT_EQ(count<job::StartRanks>(hear(1, CoresClaimed{})), 1);
+}
+
+TEST_F(JobTest, GivesUpWhenOtherJobsAreAlwaysFaster) {
+  plan_without_claims();
+  std::vector<job::Effect> effects;
+  for (int round = 1; round <= 8; ++round) {
+    ASSERT_EQ(job_.state, JobState::kClaiming) << round;
+    hear(0, CoresClaimed{});
+    effects = hear(1, CoresClaimed{true, {}, ""});
+    if (round < 8) feed(job::Planned{});
+  }
+  EXPECT_EQ(job_.state, JobState::kFinishing);
+  EXPECT_EQ(count<job::StartRanks>(effects), 0);
+  EXPECT_THAT(notices(effects), HasSubstr("other jobs took the cores of each of 8 plans first"));
+  EXPECT_EQ(job_.outcome->exit_status, 75);
+}
+
+TEST_F(JobTest, TellsOnceOfNodesThatCannotKeepClaimsAndGoesOn) {
+  plan_without_claims();
+  auto effects = hear(0, CoresClaimed{false, {}, "no sockets"});
+  append(effects, hear(1, CoresClaimed{false, {}, "no sockets"}));
+  EXPECT_EQ(count<job::Notice>(effects), 1);
+  EXPECT_THAT(notices(effects), HasSubstr("cannot see which cores this one has: no sockets"));
+  EXPECT_EQ(job_.state, JobState::kRunning);
+}
+
+TEST_F(JobTest, NamesTheNodeThatDoesNotAnswerAClaim) {
+  plan_without_claims();
+  hear(0, CoresClaimed{});
+  std::vector<job::Effect> effects;
+  for (int second = 0; second < 30 && job_.state == JobState::kClaiming; ++second) {
+    append(effects, pass(1s));
+  }
+  EXPECT_EQ(job_.state, JobState::kFinishing);
+  EXPECT_EQ(job_.outcome->node, 1);
+  EXPECT_EQ(job_.outcome->text, "no answer to the claim of its cores");
 }
 
 TEST_F(JobTest, EndsADryRunWithoutStartingARank) {

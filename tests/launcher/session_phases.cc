@@ -89,6 +89,8 @@ class Agents {
         reached.attempts.push_back({endpoint, true, address_of(node), "eth0", ""});
       }
       connection.send(reached);
+    } else if (std::holds_alternative<ClaimCores>(message)) {
+      connection.send(CoresClaimed{});
     } else if (const auto* start = std::get_if<Start>(&message)) {
       nodes_[node].connection = &connection;
       for (const RankSpec& spec : start->ranks) {

@@ -216,6 +216,9 @@ void World::hear(int index, const Message& message) {
     from_agent(index, Listening{});
   } else if (std::holds_alternative<Examine>(message)) {
     from_agent(index, Examined{});
+  } else if (std::holds_alternative<ClaimCores>(message)) {
+    // Now and then another job is faster.
+    from_agent(index, CoresClaimed{chance(10), {}, ""});
   } else if (std::holds_alternative<Stop>(message) || std::holds_alternative<Kill>(message)) {
     if (node.ignores_stop) return;
     const JobTime latest = std::holds_alternative<Kill>(message) ? 10ms : JobTime(kKillGrace);

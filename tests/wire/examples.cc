@@ -30,6 +30,7 @@ Hello example_hello() {
   nic.numa = 1;
   facts.nics = {nic};
   facts.accelerators = {"/dev/nvidia0", "/dev/nvidia1"};
+  facts.claims = {{"00112233aabbccdd", 1000, "alice", 3600, CpuSet({1, 3}), true}};
   return {facts};
 }
 
@@ -70,6 +71,13 @@ std::vector<Message> pmix_messages() {
       PmixFenced{{}, "data", false},
       PmixWanted{1, 0, 5},
       PmixGiven{0, 5, 46, "", false},
+  };
+}
+
+std::vector<Message> claim_messages() {
+  return {
+      ClaimCores{CpuSet({0, 2}), false, {"00112233aabbccdd"}},
+      CoresClaimed{true, {{"00112233aabbccdd", 1000, "alice", 3600, CpuSet({2}), false}}, "no"},
   };
 }
 
@@ -130,6 +138,7 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       Leaving{"aws: terminate", 118000},
   };
   for (Message& message : pmix_messages()) messages.push_back(std::move(message));
+  for (Message& message : claim_messages()) messages.push_back(std::move(message));
   std::vector<std::pair<std::string, Message>> named;
   for (const Message& message : messages) named.emplace_back(message_name(message), message);
   return named;

@@ -1,0 +1,212 @@
+#include "plan/core_owners.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "plan/pinning/pinning.h"
+#include "plan/request/name_list.h"
+
+namespace dtl {
+namespace {
+
+constexpr std::size_t kMostNamed = 3;  // jobs, or hosts, in one message
+constexpr std::size_t kMostAround = 64;
+constexpr std::size_t kJobDigits = 16, kShownDigits = 4;
+
+bool is_job_id(const std::string& text) {
+  return text.size() == kJobDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+CpuSet cpus_of(const std::vector<CoreClaim>& claims) {
+  CpuSet all;
+  for (const CoreClaim& claim : claims) all = all | claim.cpus;
+  return all;
+}
+
+// Cores with an allowed CPU in the set.
+int count_cores(const NodeTopology& topology, const CpuSet& cpus) {
+  return static_cast<int>(std::count_if(
+      topology.cores.begin(), topology.cores.end(),
+      [&](const Core& core) { return !(CpuSet(core.cpus) & topology.allowed & cpus).empty(); }));
+}
+
+std::string user_text(const CoreClaim& claim) {
+  if (claim.user_id == UINT32_MAX) return "an unknown user";
+  return claim.user.empty() ? fmt::format("user {}", claim.user_id) : printable(claim.user);
+}
+
+std::string job_text(const CoreClaim& claim) {
+  return fmt::format("job {} of {}", printable(claim.job_id.substr(0, kShownDigits)),
+                     user_text(claim));
+}
+
+std::string name_of(const Request& request, std::size_t host) {
+  return request.hosts.empty() ? "localhost" : request.hosts[host].name;
+}
+
+NodeFacts without_others(const Request& request, NodeFacts facts) {
+  facts.topology.allowed = facts.topology.allowed - cpus_of(claims_to_respect(request, facts));
+  return facts;
+}
+
+// Whether the node has too few cores because of other jobs, and not because the user wants that
+// many ranks there.
+bool is_crowded_out(const Request& request, const NodeFacts& facts, int ranks) {
+  const std::optional<int> left = cores_left(request, facts);
+  return left && (*left == 0 || (ranks > *left && ranks <= budget_cores(facts.topology)));
+}
+
+void describe_neighbours(const Request& request, const std::vector<NodeFacts>& facts,
+                         JobPlan& plan) {
+  std::map<std::string, std::vector<std::string>> told;  // text -> nodes
+  for (const NodePlan& node : plan.nodes) {
+    const NodeFacts& known = facts[static_cast<std::size_t>(node.host)];
+    const CoreWish own = cores_to_claim(request, node, known);
+    std::vector<CoreClaim> left, beside;
+    for (const CoreClaim& claim : known.claims) {
+      if ((claim.cpus & own.cpus).empty()) {
+        if (!claim.shared) left.push_back(claim);
+      } else if (std::find(request.around.begin(), request.around.end(), claim.job_id) ==
+                 request.around.end()) {
+        beside.push_back(claim);
+      }
+    }
+    if (!left.empty() && !shares_cores(request)) {
+      told["left to others: " + owners_text(left, known.topology)].push_back(node.host_name);
+    }
+    if (!beside.empty()) {
+      told["shares its cores: " + owners_text(beside, known.topology)].push_back(node.host_name);
+    }
+  }
+  for (const auto& [text, names] : told) {
+    plan.warnings.push_back(fmt::format("{}: {}", first_names(names), text));
+  }
+}
+
+}  // namespace
+
+bool shares_cores(const Request& request) {
+  return request.placement.share_cores || request.placement.oversubscribe;
+}
+
+std::vector<std::string> jobs_around(const Variables& environment) {
+  const auto value = [&](std::string_view name) {
+    const auto found = std::find_if(environment.begin(), environment.end(),
+                                    [&](const auto& each) { return each.first == name; });
+    return found == environment.end() ? std::string() : found->second;
+  };
+  std::vector<std::string> jobs;
+  std::vector<std::string> said = {value("DTLAUNCH_JOB")};
+  if (said[0].empty()) return jobs;
+  for (std::string& job : split(value("DTLAUNCH_JOBS_AROUND"), ':')) said.push_back(std::move(job));
+  for (std::string& job : said) {
+    if (is_job_id(job) && jobs.size() < kMostAround) jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+std::vector<CoreClaim> claims_to_respect(const Request& request, const NodeFacts& facts) {
+  std::vector<CoreClaim> claims;
+  if (shares_cores(request)) return claims;
+  for (const CoreClaim& claim : facts.claims) {
+    const bool is_around = std::find(request.around.begin(), request.around.end(), claim.job_id) !=
+                           request.around.end();
+    const bool concerns_it = !(claim.cpus & facts.topology.allowed).empty();
+    if (!claim.shared && !is_around && concerns_it) claims.push_back(claim);
+  }
+  return claims;
+}
+
+std::optional<int> cores_left(const Request& request, const NodeFacts& facts) {
+  const std::vector<CoreClaim> claims = claims_to_respect(request, facts);
+  if (claims.empty()) return std::nullopt;
+  NodeTopology left = facts.topology;
+  left.allowed = left.allowed - cpus_of(claims);
+  return left.allowed.empty() ? 0 : budget_cores(left);
+}
+
+JobPlan plan_beside_others(const Request& request, const std::vector<NodeFacts>& facts,
+                           const std::vector<RankPlace>& places, const Network& network,
+                           const std::string& job_id) {
+  std::map<int, int> ranks;
+  for (const RankPlace& place : places) ++ranks[place.host];
+  std::vector<NodeFacts> left;
+  for (std::size_t host = 0; host < facts.size(); ++host) {
+    const auto here = ranks.find(static_cast<int>(host));
+    if (here != ranks.end() && is_crowded_out(request, facts[host], here->second)) {
+      throw too_few_cores(request, facts);
+    }
+    left.push_back(without_others(request, facts[host]));
+  }
+  JobPlan plan;
+  try {
+    plan = make_job_plan(request, left, places, network, job_id);
+  } catch (const Error&) {
+    const bool has_others = std::any_of(facts.begin(), facts.end(), [&](const NodeFacts& each) {
+      return cores_left(request, each).has_value();
+    });
+    if (!has_others) throw;
+    make_job_plan(request, facts, places, network, job_id);  // throws if that is not the reason
+    throw too_few_cores(request, facts);
+  }
+  describe_neighbours(request, facts, plan);
+  return plan;
+}
+
+CoreWish cores_to_claim(const Request& request, const NodePlan& node, const NodeFacts& facts) {
+  CpuSet pins;
+  bool all_pinned = true;
+  for (const RankPlan& rank : node.ranks) {
+    pins = pins | rank.cpus | CpuSet(rank.comm);
+    all_pinned = all_pinned && !rank.cpus.empty();
+  }
+  if (!all_pinned) return {facts.topology.allowed, true};
+  CoreWish wish{{}, shares_cores(request)};
+  for (const Core& core : facts.topology.cores) {
+    const CpuSet cpus(core.cpus);
+    if (!(cpus & pins).empty()) wish.cpus = wish.cpus | (cpus & facts.topology.allowed);
+  }
+  return wish;
+}
+
+std::string owners_text(const std::vector<CoreClaim>& claims, const NodeTopology& topology) {
+  std::vector<std::string> texts;
+  const int cores = count_cores(topology, topology.allowed);
+  for (const CoreClaim& claim : claims) {
+    if (texts.size() == kMostNamed) {
+      texts.push_back(plural(static_cast<std::int64_t>(claims.size() - kMostNamed), "more job"));
+      break;
+    }
+    texts.push_back(fmt::format("{} has had {} of {} for {}", job_text(claim),
+                                count_cores(topology, claim.cpus), plural(cores, "core"),
+                                age_text(static_cast<std::int64_t>(claim.age_s))));
+  }
+  return join(texts, ", ");
+}
+
+Error too_few_cores(const Request& request, const std::vector<NodeFacts>& facts) {
+  std::vector<std::string> nodes;
+  std::size_t more = 0;
+  for (std::size_t host = 0; host < facts.size(); ++host) {
+    const std::vector<CoreClaim> claims = claims_to_respect(request, facts[host]);
+    if (claims.empty()) continue;
+    if (nodes.size() == kMostNamed) {
+      ++more;
+      continue;
+    }
+    nodes.push_back(
+        fmt::format("on {} {}", name_of(request, host), owners_text(claims, facts[host].topology)));
+  }
+  std::string reason = join(nodes, "; ");
+  if (more > 0)
+    reason += fmt::format("; and on {}", plural(static_cast<std::int64_t>(more), "more host"));
+  return Error(Exit::kTryAgain, "too few free cores", std::move(reason),
+               "the same command later, or --share-cores to run beside them");
+}
+
+}  // namespace dtl
