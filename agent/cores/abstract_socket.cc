@@ -3,7 +3,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <cassert>
 #include <cstddef>
 #include <cstring>
 
@@ -19,7 +18,10 @@ struct Address {
   socklen_t size = 0;
 
   explicit Address(const std::string& name) {
-    assert(!name.empty() && name.size() < sizeof place.sun_path);
+    // A job's id comes from the launcher.
+    if (name.empty() || name.size() >= sizeof place.sun_path) {
+      throw Error(Exit::kBadInput, "cannot name a socket", "the name is too long");
+    }
     place.sun_family = AF_UNIX;
     std::memcpy(place.sun_path + 1, name.data(), name.size());
     size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());

@@ -59,8 +59,8 @@ CoresClaimed CoreOwner::claim(const ClaimCores& order) {
   release();
   CoresClaimed result;
   if (order.cpus.empty()) return result;
-  const ClaimName own{job_id_, boot_time(), order.shared, RandomNumbers()(), order.cpus};
   try {
+    const ClaimName own{job_id_, boot_time(), order.shared, RandomNumbers()(), order.cpus};
     result.taken = !(order.shared ? share(own) : own_alone(own, order.around));
   } catch (const Error& error) {
     release();
