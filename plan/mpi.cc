@@ -190,6 +190,19 @@ MpiVerdict judge_mpi(PmiChoice choice, const std::vector<MpiQuestion>& questions
   return {};
 }
 
+void check_pmix_variables(const Request& request) {
+  const auto check = [](const Variables& set) {
+    for (const auto& [name, value] : set) {
+      if (!name.starts_with("PMIX_") || name.starts_with("PMIX_MCA_")) continue;
+      throw option_error(fmt::format("{}={}", name, value),
+                         "the job's PMIx server gives it to each rank, for Open MPI",
+                         fmt::format("the same command without {}, or --pmi none", name));
+    }
+  };
+  check(request.environment.set);
+  for (const Program& program : request.programs) check(program.set);
+}
+
 PmiChoice parse_pmi(std::string_view text) {
   if (text == "auto") return PmiChoice::kAuto;
   // A library says in its first line which of the two it speaks.

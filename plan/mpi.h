@@ -47,6 +47,10 @@ struct MpiVerdict {
 MpiVerdict judge_mpi(PmiChoice choice, const std::vector<MpiQuestion>& questions,
                      const std::vector<MpiAnswers>& answers);
 
+// Call it where the job is served PMIx. Throws Error(kUsage) if -genv or -env sets a variable that
+// the server gives to each rank: PMIX_*, without the library's parameters PMIX_MCA_*.
+void check_pmix_variables(const Request& request);
+
 // The same names, with a number after each that has come before: libpmix tells nodes apart by name.
 std::vector<std::string> distinct_names(std::vector<std::string> names);
 

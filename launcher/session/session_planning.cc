@@ -241,6 +241,7 @@ void SessionPlanning::check_mpi() {
   }
   const MpiVerdict verdict = judge_mpi(request_.environment.pmi, mpi_questions(request_), answers);
   serves_pmix_ = verdict.pmix;
+  if (serves_pmix_) check_pmix_variables(request_);
   if (request_.restart_count > 0) return;  // what follows was said in the first epoch
   const bool is_verbose = log_level() >= LogLevel::kVerbose;
   if (!verdict.line.empty() && (options_.dry_run || is_verbose)) console_.say(verdict.line);

@@ -153,6 +153,21 @@ TEST(JudgeMpi, ServesPmixOnRequestOrSaysWhichHostCannot) {
             "if it was built for PMIx. Try: --pmi auto");
 }
 
+TEST(JudgeMpi, LeavesVariablesOfPmixToItsServer) {
+  Request request;
+  request.environment.set = {{"PMIX_MCA_gds", "hash"}, {"A", "1"}};
+  check_pmix_variables(request);
+  request.programs[0].set = {{"PMIX_RANK", "9"}};
+  try {
+    check_pmix_variables(request);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "PMIX_RANK=9: the job's PMIx server gives it to each rank, for Open MPI. Try: the "
+                 "same command without PMIX_RANK, or --pmi none");
+  }
+}
+
 TEST(JudgeMpi, RefusesDifferentMpisOfProgramsAndOfHosts) {
   EXPECT_THAT(judged({{"node1", {kMpich, kIntel}}}),
               HasSubstr("'./solver' on node1 needs MPICH (libmpich.so.12), 'viewer' on node1 "
