@@ -64,6 +64,7 @@ std::string why_ranks_do_not_fit(const Request& next, const SessionResult& ended
     const auto& known = ended.facts[static_cast<std::size_t>(at - ended.hosts.begin())];
     if (!known) return {};
     facts.push_back(*known);
+    facts.back().claims.clear();  // other jobs may have ended since
   }
   if (facts.empty()) return {};
   try {
