@@ -47,7 +47,7 @@ class TextWalk {
   void list(const char*, std::vector<T>& values, std::size_t, std::size_t, Each each) {
     for (T& value : values) each(*this, value);
   }
-  void refuse(const char*, const char*) {}
+  void refuse(const char*, const std::string&) {}
 
  private:
   std::uint32_t rank_;
