@@ -54,11 +54,14 @@ NodeFacts without_others(const Request& request, NodeFacts facts) {
   return facts;
 }
 
-// Whether the node has too few cores because of other jobs, and not because the user wants that
-// many ranks there.
-bool is_crowded_out(const Request& request, const NodeFacts& facts, int ranks) {
+// Whether the node has too few cores because of other jobs, and not because the user wants more
+// ranks than cores there.
+bool is_crowded_out(const Request& request, const NodeFacts& facts, std::size_t host, int ranks) {
   const std::optional<int> left = cores_left(request, facts);
-  return left && (*left == 0 || (ranks > *left && ranks <= budget_cores(facts.topology)));
+  if (!left || *left == 0) return left.has_value();
+  int wanted = std::max(ranks, request.placement.ranks_per_node.value_or(0));
+  if (host < request.hosts.size()) wanted = std::max(wanted, request.hosts[host].slots.value_or(0));
+  return ranks > *left && wanted <= budget_cores(facts.topology);
 }
 
 void describe_neighbours(const Request& request, const std::vector<NodeFacts>& facts,
@@ -138,7 +141,7 @@ JobPlan plan_beside_others(const Request& request, const std::vector<NodeFacts>&
   std::vector<NodeFacts> left;
   for (std::size_t host = 0; host < facts.size(); ++host) {
     const auto here = ranks.find(static_cast<int>(host));
-    if (here != ranks.end() && is_crowded_out(request, facts[host], here->second)) {
+    if (here != ranks.end() && is_crowded_out(request, facts[host], host, here->second)) {
       throw too_few_cores(request, facts);
     }
     left.push_back(without_others(request, facts[host]));

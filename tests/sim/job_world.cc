@@ -136,6 +136,12 @@ void World::perform(const job::Effect& effect) {
     at(now_, [=, this] { feed(job::Judged{again}, again ? "no network" : "a network"); });
   } else if (std::holds_alternative<job::MakePlan>(effect)) {
     at(now_, [this] { feed(job::Planned{}, "planned"); });
+  } else if (std::holds_alternative<job::ClaimNodes>(effect)) {
+    for (const int index : job_.used) {
+      const Node& node = nodes_[static_cast<std::size_t>(index)];
+      // Now and then another job is faster.
+      if (node.up && !node.silent) from_agent(index, CoresClaimed{chance(10), {}, ""});
+    }
   } else if (std::holds_alternative<job::StartRanks>(effect)) {
     check(!started_ && !stop_sent_, "ranks are started once, and not after Stop");
     started_ = true;
@@ -216,9 +222,6 @@ void World::hear(int index, const Message& message) {
     from_agent(index, Listening{});
   } else if (std::holds_alternative<Examine>(message)) {
     from_agent(index, Examined{});
-  } else if (std::holds_alternative<ClaimCores>(message)) {
-    // Now and then another job is faster.
-    from_agent(index, CoresClaimed{chance(10), {}, ""});
   } else if (std::holds_alternative<Stop>(message) || std::holds_alternative<Kill>(message)) {
     if (node.ignores_stop) return;
     const JobTime latest = std::holds_alternative<Kill>(message) ? 10ms : JobTime(kKillGrace);
