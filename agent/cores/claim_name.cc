@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -12,17 +13,27 @@
 namespace dtl {
 namespace {
 
-constexpr int kMostCpus = 65536;  // of a node
 constexpr std::size_t kJobDigits = 16;
 
-std::optional<CpuSet> read_cpus(std::string_view text) {
+// Only as CpuSet::to_list() writes them. Anybody may list all CPUs in each of many names, so it
+// takes no time for those above `highest`.
+std::optional<CpuSet> read_cpus(std::string_view text, int highest) {
   CpuSet cpus;
+  std::int64_t least = 0;  // that the next range may begin with
   for (const std::string& range : split(text, ',')) {
     const std::vector<std::string> ends = split(range, '-');
-    const auto first = parse_integer(ends[0], 0, kMostCpus - 1);
-    const auto last = ends.size() == 2 ? parse_integer(ends[1], 0, kMostCpus - 1) : first;
-    if (ends.size() > 2 || !first || !last || *last < *first) return std::nullopt;
-    for (auto cpu = *first; cpu <= *last; ++cpu) cpus.add(static_cast<int>(cpu));
+    const auto first = parse_integer(ends[0], least, kMostCpus - 1);
+    if (!first || ends.size() > 2 || ends[0] != std::to_string(*first)) return std::nullopt;
+    std::int64_t last = *first;
+    if (ends.size() == 2) {
+      const auto end = parse_integer(ends[1], *first + 1, kMostCpus - 1);
+      if (!end || ends[1] != std::to_string(*end)) return std::nullopt;
+      last = *end;
+    }
+    for (auto cpu = *first; cpu <= std::min<std::int64_t>(last, highest); ++cpu) {
+      cpus.add(static_cast<int>(cpu));
+    }
+    least = last + 2;
   }
   return cpus;
 }
@@ -56,19 +67,19 @@ std::vector<std::string> write_claim_names(const ClaimName& claim) {
   return names;
 }
 
-std::optional<ClaimName> read_claim_name(std::string_view name) {
+std::optional<ClaimName> read_claim_name(std::string_view name, int highest_cpu) {
   if (!name.starts_with(kClaimPrefix) || name.size() > kMaxClaimName) return std::nullopt;
   const std::vector<std::string> words = split(name.substr(kClaimPrefix.size()), '/');
   if (words.size() != 5 || words[0].empty() || words[0].size() > kJobDigits) return std::nullopt;
   if (words[2] != "x" && words[2] != "s") return std::nullopt;
   const auto since = parse_integer(words[1], 0, INT64_MAX);
   const auto number = read_number(words[3]);
-  auto cpus = read_cpus(words[4]);
+  auto cpus = read_cpus(words[4], highest_cpu);
   if (!since || !number || !cpus) return std::nullopt;
   ClaimName claim{words[0], std::chrono::milliseconds(*since), words[2] == "s", *number,
                   std::move(*cpus)};
   // A second spelling of the same claim would count as another one.
-  if (beginning(claim) + claim.cpus.to_list() != name) return std::nullopt;
+  if (beginning(claim) + words[4] != name) return std::nullopt;
   return claim;
 }
 

@@ -24,13 +24,15 @@ struct ClaimName {
 };
 
 constexpr std::string_view kClaimPrefix = "dtlaunch-cores/1/";
+constexpr int kMostCpus = 65536;            // of a node
 constexpr std::size_t kMaxClaimName = 107;  // bytes: sun_path without its leading NUL
 
 // In as many names as it takes, since a name is short: all with the same job, time and number.
 // job_id: at most 16 bytes, without '/'.
 std::vector<std::string> write_claim_names(const ClaimName& claim);
 
-// nullopt if the name is not of a claim, or not exactly as write_claim_names() writes one.
-std::optional<ClaimName> read_claim_name(std::string_view name);
+// nullopt if the name is not of a claim, or not exactly as write_claim_names() writes one. CPUs
+// above the highest that matters are left out.
+std::optional<ClaimName> read_claim_name(std::string_view name, int highest_cpu = kMostCpus - 1);
 
 }  // namespace dtl

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "agent/cores/abstract_socket.h"
+#include "agent/cores/socket_user.h"
 #include "base/fd.h"
 #include "base/text.h"
 
@@ -19,7 +20,7 @@ namespace {
 // Of the whole list: a hundred thousand sockets have 10 MiB.
 constexpr std::size_t kMostListBytes = 256 << 20;
 constexpr unsigned long kListens = 0x10000;  // __SO_ACCEPTCON among a socket's flags
-constexpr int kFlags = 3;                    // the column of these
+constexpr std::string_view kUnconnected = "01";
 
 // The CPUs that a process may run on; nullopt if it has ended. Empty: unknown.
 std::optional<CpuSet> cpus_allowed_to(pid_t process) {
@@ -42,10 +43,14 @@ std::optional<CpuSet> cpus_allowed_to(pid_t process) {
 }
 
 // Finds out whose the claim is. False if nobody's: nobody listens there, its holder has ended, or
-// its CPUs are not ones that the holder could use. A full queue hides whose it is, and no more.
-bool identify(SeenClaim& claim, const std::string& name) {
-  const Fd connection = connect_abstract(name);
-  if (!connection.valid()) return errno == EAGAIN;
+// its CPUs are not ones that the holder could use. A full queue hides the holder, but not the user.
+bool identify(SeenClaim& claim, const NamedSocket& socket) {
+  const Fd connection = connect_abstract(socket.name);
+  if (!connection.valid()) {
+    if (errno != EAGAIN) return false;
+    claim.user = user_of_socket(socket.inode, socket.name);
+    return true;
+  }
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return true;
@@ -72,21 +77,25 @@ std::vector<NamedSocket> claims_in(std::string_view proc_net_unix) {
     const std::size_t at = line.find(" @");
     if (at == line.npos || !line.substr(at + 2).starts_with(kClaimPrefix)) continue;
     std::istringstream words{std::string(line.substr(0, at))};
-    std::string word;
-    for (int column = 0; column <= kFlags; ++column) words >> word;
-    const unsigned long flags = std::strtoul(word.c_str(), nullptr, 16);
-    found.push_back({std::string(line.substr(at + 2)), (flags & kListens) != 0});
+    std::string number, references, protocol, flags, type, state;
+    NamedSocket socket{std::string(line.substr(at + 2)), false, 0};
+    words >> number >> references >> protocol >> flags >> type >> state >> socket.inode;
+    if (state != kUnconnected) continue;  // waits to be accepted, under the listener's name
+    socket.listens = (std::strtoul(flags.c_str(), nullptr, 16) & kListens) != 0;
+    found.push_back(std::move(socket));
   }
   return found;
 }
 
 std::vector<SeenClaim> claims_of_others(const CpuSet& allowed, std::string_view own_job) {
   std::vector<SeenClaim> claims;
+  if (allowed.empty()) return claims;
+  const int highest = allowed.to_vector().back();
   for (const NamedSocket& socket : claims_in(read_file("/proc/net/unix", kMostListBytes))) {
-    auto says = read_claim_name(socket.name);
+    auto says = read_claim_name(socket.name, highest);
     if (!says || says->job_id == own_job || (says->cpus & allowed).empty()) continue;
     SeenClaim claim{std::move(*says), !socket.listens, {}, {}};
-    if (socket.listens && !identify(claim, socket.name)) continue;
+    if (socket.listens && !identify(claim, socket)) continue;
     claim.says.cpus = claim.says.cpus & allowed;
     if (!claim.says.cpus.empty()) claims.push_back(std::move(claim));
   }

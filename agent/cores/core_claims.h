@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ std::vector<SeenClaim> claims_of_others(const CpuSet& allowed, std::string_view 
 struct NamedSocket {
   std::string name;  // without the leading NUL
   bool listens = false;
+  std::uint32_t inode = 0;
 };
 std::vector<NamedSocket> claims_in(std::string_view proc_net_unix);
 

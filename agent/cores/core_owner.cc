@@ -125,7 +125,7 @@ void CoreOwner::release() {
 }
 
 void CoreOwner::answer() {
-  for (const Fd& socket : sockets_) accept_all(socket);
+  for (const Fd& socket : sockets_) accept_waiting(socket);
 }
 
 std::vector<CoreClaim> summarize(const std::vector<SeenClaim>& claims, milliseconds now) {
@@ -144,10 +144,10 @@ std::vector<CoreClaim> summarize(const std::vector<SeenClaim>& claims, milliseco
   for (auto& [key, value] : joined) {
     auto& [user, job, shared] = key;
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - value.first);
-    sorted.push_back({value.first,
-                      {job, user, user == kUnknownUser ? "" : user_name(user),
-                       static_cast<std::uint64_t>(std::max<std::int64_t>(age.count(), 0)),
-                       value.second, shared}});
+    sorted.push_back(
+        {value.first,
+         {job, user, "", static_cast<std::uint64_t>(std::max<std::int64_t>(age.count(), 0)),
+          value.second, shared}});
   }
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& one, const auto& other) { return one.first < other.first; });
@@ -157,7 +157,10 @@ std::vector<CoreClaim> summarize(const std::vector<SeenClaim>& claims, milliseco
     CpuSet& before = had[{claim.user_id, claim.shared}];
     claim.cpus = claim.cpus - before;
     before = before | claim.cpus;
-    if (!claim.cpus.empty() && result.size() < kMaxClaims) result.push_back(std::move(claim));
+    if (claim.cpus.empty() || result.size() == kMaxClaims) continue;
+    // Not above: it reads a file, and a user may have claimed the same CPUs many times.
+    if (claim.user_id != kUnknownUser) claim.user = user_name(claim.user_id);
+    result.push_back(std::move(claim));
   }
   return result;
 }

@@ -152,6 +152,12 @@ TEST(ClaimName, RefusesAnyOtherSpelling) {
   }
 }
 
+TEST(ClaimName, LeavesOutCpusThatDoNotMatter) {
+  const auto read = read_claim_name("dtlaunch-cores/1/00112233aabbccdd/5/x/00000001/0-65535", 3);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->cpus, range(0, 3));
+}
+
 TEST(ClaimsIn, ReadsTheKernelsList) {
   const auto found = claims_in(
       "Num       RefCount Protocol Flags    Type St Inode Path\n"
@@ -159,10 +165,13 @@ TEST(ClaimsIn, ReadsTheKernelsList) {
       "000000003f2b8b5c: 00000003 00000000 00000000 0001 03 20770\n"
       "00000000e2f2f5a3: 00000002 00000000 00010000 0001 01 21 @dtlaunch-cores/1/a/1/x/00000001/0\n"
       "00000000e2f2f5a4: 00000002 00000000 00000000 0001 01 22 @dtlaunch-cores/1/b/1/x/00000001/1\n"
-      "00000000e2f2f5a5: 00000002 00000000 00000000 0001 01 23 @/tmp/.X11-unix/X0\n");
+      "00000000e2f2f5a5: 00000002 00000000 00000000 0001 01 23 @/tmp/.X11-unix/X0\n"
+      "00000000e2f2f5a6: 00000002 00000000 00000000 0001 02 0 "
+      "@dtlaunch-cores/1/a/1/x/00000001/0\n");
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].name, "dtlaunch-cores/1/a/1/x/00000001/0");
   EXPECT_TRUE(found[0].listens);
+  EXPECT_EQ(found[0].inode, 21U);
   EXPECT_FALSE(found[1].listens);
 }
 
@@ -288,8 +297,40 @@ TEST_F(CoreOwners, KeepsItsClaimUnderAFloodOfConnections) {
     flood.push_back(std::move(connection));
   }
   EXPECT_EQ(of_jobs(CoreOwner(new_id(), cpus).of_others(), {job}).size(), 1U);
-  accept_all(claim);
+  accept_waiting(claim);
   EXPECT_EQ(of_jobs(CoreOwner(new_id(), cpus).of_others(), {job}).at(0).user_id, ::getuid());
+}
+
+TEST_F(CoreOwners, AreNamedThoughTheQueueIsFull) {
+  const CpuSet cpus = own_cpus();
+  const std::string job = new_id();
+  const std::string name =
+      write_claim_names({job, milliseconds(1), true, RandomNumbers()(), cpus})[0];
+  const Fd claim = bind_abstract(name);
+  ASSERT_EQ(::listen(claim.get(), 0), 0);
+  std::vector<Fd> flood;
+  do flood.push_back(connect_abstract(name));
+  while (flood.back().valid());
+  const auto seen = of_jobs(CoreOwner(new_id(), cpus).of_others(), {job});
+  ASSERT_EQ(seen.size(), 1U);
+  if (seen[0].user_id == UINT32_MAX) GTEST_SKIP() << "this kernel does not say whose a socket is";
+  EXPECT_EQ(seen[0].user_id, ::getuid());
+}
+
+// Otherwise others could keep an agent from its ranks.
+TEST(AbstractSocket, TakesNoMoreConnectionsThanMayWait) {
+  const std::string name = "dtl-test-" + new_id();
+  const Fd socket = bind_abstract(name);
+  listen_abstract(socket);
+  std::atomic<bool> over = false;
+  std::vector<std::jthread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&] {
+      while (!over) connect_abstract(name);
+    });
+  }
+  for (int times = 0; times < 20; ++times) accept_waiting(socket);
+  over = true;
 }
 
 SeenClaim seen(const std::string& job, int since, CpuSet cpus, std::optional<uid_t> user = 1000) {
