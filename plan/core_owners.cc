@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "plan/pinning/pinning.h"

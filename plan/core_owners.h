@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "plan/job_plan.h"
 #include "plan/pinning/topology.h"
 #include "plan/placement.h"
 #include "plan/request/request.h"
 
 namespace dtl {
+
+class Error;
 
 bool shares_cores(const Request& request);
 

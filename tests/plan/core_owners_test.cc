@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/error.h"
 #include "tests/plan/invented_nodes.h"
 
 namespace dtl::core_owners_test {
