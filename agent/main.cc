@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "agent/cloud/cloud_talk.h"
+#include "agent/cores/core_owner.h"
+#include "agent/cores/cores_text.h"
 #include "agent/entrance/bridge.h"
 #include "agent/entrance/keeper.h"
 #include "agent/entrance/receive_push.h"
@@ -252,6 +254,15 @@ Exit serve_when_asked(CommandLine line) {
   }
 }
 
+Exit list_cores() {
+  const NodeTopology topology = detect_node().topology;
+  // Before the marker: without the kernel's list there is no answer.
+  const std::string text = cores_text(topology, claims_on_node(topology.allowed));
+  begin_answer();
+  say(text);
+  return Exit::kOk;
+}
+
 // A job id or the name of a link.
 std::string id_of(const std::string& option, const std::string& text) {
   static_assert(kLinkDigits == 16);
@@ -289,6 +300,7 @@ Exit run(const AgentOptions& asked, CommandLine line) {
   if (!asked.rejoin.empty()) return rejoin(id_of("--rejoin", asked.rejoin));
   if (asked.service) return run_service(own_folder(), asked.allow_root);
   if (asked.jobs) return list_jobs();
+  if (asked.cores) return list_cores();
   if (asked.clean) return clean_up();
   if (asked.sweep) return sweep_up();
   if (!asked.clean_job.empty()) return clean_up_after(id_of("--clean-job", asked.clean_job));

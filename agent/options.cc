@@ -39,6 +39,8 @@ const OptionTable<A>& agent_table() {
        "launcher, for that launcher", into::text<&A::rejoin>()},
       {"", {"--jobs"}, "", "list the records of this user's jobs on this node",
        into::flag<&A::jobs>()},
+      {"", {"--cores"}, "", "list the cores of this node that jobs of all users have",
+       into::flag<&A::cores>()},
       {"", {"--log"}, "JOB", "print the output of a job that was launched here",
        into::text<&A::log_of>()},
       {"", {"--follow"}, "", "with --log: continue until the job ends", into::flag<&A::follow>()},

@@ -17,7 +17,7 @@ struct AgentOptions {
   bool child = false;  // --child
   bool input = false;  // --input
   bool service = false, allow_root = false, bridge = false;
-  bool jobs = false, clean = false, sweep = false;
+  bool jobs = false, cores = false, clean = false, sweep = false;
   // Job ids and links as typed; main.cc checks their form. Empty: not asked for.
   std::string clean_job;  // --clean-job
   std::string fence;      // --fence

@@ -49,7 +49,7 @@ CoreOwner::CoreOwner(std::string job_id, CpuSet allowed)
 
 std::vector<CoreClaim> CoreOwner::of_others() const {
   try {
-    return summarize(claims_of_others(allowed_, job_id_), boot_time());
+    return claims_on_node(allowed_, job_id_);
   } catch (const Error&) {
     return {};
   }
@@ -126,6 +126,10 @@ void CoreOwner::release() {
 
 void CoreOwner::answer() {
   for (const Fd& socket : sockets_) accept_waiting(socket);
+}
+
+std::vector<CoreClaim> claims_on_node(const CpuSet& allowed, const std::string& own_job) {
+  return summarize(claims_of_others(allowed, own_job), boot_time());
 }
 
 std::vector<CoreClaim> summarize(const std::vector<SeenClaim>& claims, milliseconds now) {

@@ -40,6 +40,9 @@ class CoreOwner {
   std::vector<Fd> sockets_;  // several if the CPUs do not fit into one name
 };
 
+// What jobs other than `own_job` have of these CPUs. Error(kOs) if the kernel does not say.
+std::vector<CoreClaim> claims_on_node(const CpuSet& allowed, const std::string& own_job = {});
+
 // As the wire carries them: the parts of a claim together, the oldest first; what one user has
 // claimed twice only once, so that nobody can make the list long. `now` of CLOCK_BOOTTIME.
 std::vector<CoreClaim> summarize(const std::vector<SeenClaim>& claims,

@@ -22,6 +22,7 @@
 #include "launcher/options/subcommand_options.h"
 #include "launcher/request/scheduler_job.h"
 #include "launcher/screen/output_writer.h"
+#include "plan/core_owners.h"
 #include "plan/environment.h"
 #include "plan/request/hostfile.h"
 
@@ -139,8 +140,13 @@ class Doctor {
   }
 
   void measure() {
-    const Bandwidth bandwidth =
-        measure_bandwidth(links_request(hosts_, around_, interface_), start_agent_, draw_job_id());
+    Request request = links_request(hosts_, around_, interface_);
+    // On a host without a free core the measurement runs beside its jobs, for a few seconds.
+    request.placement.share_cores =
+        std::any_of(seen_.begin(), seen_.end(), [&](const Examination& host) {
+          return host.facts && cores_left(request, *host.facts) == 0;
+        });
+    const Bandwidth bandwidth = measure_bandwidth(request, start_agent_, draw_job_id());
     interrupted_ = bandwidth.interrupted;
     links_ = bandwidth.links;
     std::vector<std::string> names;

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "plan/core_owners.h"
 
 namespace dtl {
 namespace {
@@ -133,6 +134,13 @@ void check_kernel(const Examination& host, Collector& to) {
   }
 }
 
+// How much load the jobs that have cores there may cause.
+int claimed_cpus(const NodeFacts& facts) {
+  CpuSet all;
+  for (const CoreClaim& claim : facts.claims) all = all | claim.cpus;
+  return all.count();
+}
+
 void check_load(const Examination& host, Collector& to) {
   const std::string governor = value_of(host, "cpu.governor");
   // Empty where the kernel shows none, as in most virtual machines.
@@ -143,12 +151,21 @@ void check_load(const Examination& host, Collector& to) {
   double load = 0;
   std::istringstream(value_of(host, "cpu.load")) >> load;
   const auto cores = static_cast<double>(host.facts->topology.cores.size());
+  // check_claims() names the jobs that have cores there.
+  const int claimed = claimed_cpus(*host.facts);
+  const double unexplained = load - claimed;
   // A load of 1 is a single busy process, which any host may have for a moment.
-  if (load > 1 && cores > 0 && load > kBusyPart * cores) {
+  if (unexplained > 1 && cores > 0 && unexplained > kBusyPart * cores) {
     to.add(host, Level::kNote, "cpu",
-           fmt::format("load {:.0f} on {:.0f} core{}: something else runs there", load, cores,
-                       cores == 1 ? "" : "s"));
+           fmt::format("load {:.0f} on {:.0f} core{}: something else runs there{}", load, cores,
+                       cores == 1 ? "" : "s", claimed > 0 ? ", beside dtlaunch's jobs" : ""));
   }
+}
+
+void check_claims(const Examination& host, Collector& to) {
+  const NodeFacts& facts = *host.facts;
+  if (facts.claims.empty()) return;
+  to.add(host, Level::kNote, "cores", owners_text(facts.claims, facts.topology));
 }
 
 // ps, kill, clean and up find jobs by the records that agents leave there.
@@ -261,6 +278,7 @@ void check_each_host(const std::vector<Examination>& hosts, std::vector<Finding>
     check_kernel(host, to);
     check_limits(host, to);
     check_load(host, to);
+    check_claims(host, to);
     check_python(host, to);
     check_records(host, to);
   }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -18,6 +19,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/agents/agent_query.h"
+#include "launcher/jobs/cores_view.h"
 #include "launcher/screen/output_writer.h"
 #include "plan/request/host_token.h"
 
@@ -59,6 +61,33 @@ void tell_of_shares(const std::vector<JobView>& jobs) {
                   join(hosts, ",")));
 }
 
+// Readers of a pipe want nothing cut.
+std::optional<int> table_columns(const JobsCommand& command) {
+  if (command.wide || ::isatty(STDOUT_FILENO) == 0) return std::nullopt;
+  return terminal_columns(STDOUT_FILENO);
+}
+
+// Like list(), for ps --cores.
+int list_cores(const JobsCommand& command, const StartOptions& start) {
+  int failed = 0;
+  std::vector<HostCores> hosts;
+  for (Answer& answer : ask_agents(command.hosts, runner_by(start), {"--cores"}, kPatience)) {
+    auto cores = parse_node_cores(answer.text);
+    if (!cores && !answer.error) {
+      answer.error = Error(Exit::kOs, answer.host.name + ": cannot tell who has its cores",
+                           "the answer of its dtagent is not a list of cores");
+    }
+    if (answer.error) {
+      log_error(answer.error->what());
+      if (failed == 0) failed = static_cast<int>(answer.error->status());
+      continue;
+    }
+    hosts.push_back({answer.host.name, std::move(*cores)});
+  }
+  if (!hosts.empty()) write_all(STDOUT_FILENO, cores_table(hosts, table_columns(command)));
+  return failed;
+}
+
 // Returns the status of the first host that did not answer; the table shows the others' answers.
 int list(const JobsCommand& command, const StartOptions& start) {
   int failed = 0;
@@ -69,11 +98,10 @@ int list(const JobsCommand& command, const StartOptions& start) {
       return job.status == JobStatus::kEnded || job.status == JobStatus::kCleaned;
     });
   }
-  std::optional<int> columns;  // readers of a pipe want the whole command
-  if (!command.wide && ::isatty(STDOUT_FILENO) != 0) columns = terminal_columns(STDOUT_FILENO);
   // An empty table would say that there are no jobs.
   if (failed != 0 && jobs.empty()) return failed;
-  write_all(STDOUT_FILENO, jobs_table(jobs, std::time(nullptr), columns, command.epochs));
+  write_all(STDOUT_FILENO,
+            jobs_table(jobs, std::time(nullptr), table_columns(command), command.epochs));
   tell_of_shares(jobs);
   if (std::any_of(jobs.begin(), jobs.end(), wants_clean)) {
     log_notice("what lost jobs have left is ended and forgotten with: " + clean_command(jobs));
@@ -213,7 +241,7 @@ int run_jobs_command(const std::string& name, const std::vector<std::string>& ar
     write_all(STDOUT_FILENO, jobs_help(name));
     return 0;
   }
-  if (name == "ps") return list(command, start);
+  if (name == "ps") return command.cores ? list_cores(command, start) : list(command, start);
   if (name == "kill") return kill_job(command, start);
   if (name == "clean") return clean(command, start);
   return name == "logs" ? show_logs(command, start) : attach(command, start);

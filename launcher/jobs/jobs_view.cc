@@ -61,11 +61,6 @@ void settle(JobView& job) {
   }
 }
 
-// A '>' at the end shows that text was cut.
-std::string fit_column(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 1) + ">";
-}
-
 // Lines below a job's row, broken at blanks to fit the terminal.
 std::string indented(const std::string& line, std::optional<int> columns) {
   constexpr std::string_view kIndent = "    ";
@@ -166,6 +161,10 @@ const JobView& find_job(const std::vector<JobView>& jobs, const std::string& pre
                    "not found on the hosts that were asked; without -hosts or -hostfile, that is "
                    "this machine",
                    "dtlaunch ps -a");
+}
+
+std::string fit_column(const std::string& text, std::size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 1) + ">";
 }
 
 std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,

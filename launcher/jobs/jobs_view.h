@@ -63,4 +63,7 @@ const JobView& find_job(const std::vector<JobView>& jobs, const std::string& pre
 std::string jobs_table(const std::vector<JobView>& jobs, std::int64_t now,
                        std::optional<int> columns, bool epochs = false);
 
+// At most `width` bytes (1 or more); a '>' at the end shows that text was cut.
+std::string fit_column(const std::string& text, std::size_t width);
+
 }  // namespace dtl

@@ -33,6 +33,14 @@ std::string take_job(const std::string& name, const SubcommandOptions& options) 
                      "dtlaunch ps");
 }
 
+// --cores lists cores, not jobs.
+void check_cores(const JobsCommand& command) {
+  if (!command.cores || !(command.all || command.epochs)) return;
+  throw as_typed(option_error(command.all ? "--all" : "--verbose", "--cores shows no jobs",
+                              "dtlaunch ps --cores"),
+                 command.typed);
+}
+
 }  // namespace
 
 bool wants_job(const std::string& name) {
@@ -43,6 +51,7 @@ JobsCommand parse_jobs_command(const std::string& name, const std::vector<std::s
   JobsCommand command{parse_subcommand(name, arguments), {}, {}};
   if (command.help) return command;
   command.job = take_job(name, command);
+  check_cores(command);
   command.hosts = named_hosts(command);
   return command;
 }

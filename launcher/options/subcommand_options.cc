@@ -205,7 +205,9 @@ std::vector<Row> kube_rows() {
 std::vector<Row> own_rows(const std::string& name) {
   if (name == "ps") {
     return {{kOptions, {"-a", "--all"}, "", "also list jobs that have ended", into::flag<&Sub::all>()},
-            {kOptions, {"-w", "--wide"}, "", "never shorten commands",
+            {kOptions, {"--cores"}, "", "show which cores jobs of all users have, and free cores",
+             into::flag<&Sub::cores>()},
+            {kOptions, {"-w", "--wide"}, "", "never shorten commands and lists",
              into::flag<&Sub::wide>()},
             {kOptions, {"-v", "--verbose"}, "", "also show each restart: what failed, where the job\n"
              "continued, the time lost", into::flag<&Sub::epochs>()}};

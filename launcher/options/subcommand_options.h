@@ -32,7 +32,7 @@ struct SubcommandOptions {
   bool help = false;
   std::string hostfile, host_list;                                // -hostfile, -hosts
   bool accept_new_host_keys = false;                              // doctor, push, up
-  bool all = false, wide = false, epochs = false;                 // ps
+  bool all = false, wide = false, epochs = false, cores = false;  // ps
   bool follow = false;                                            // logs
   bool label = false;                                             // logs, attach
   std::optional<int> rank;                                        // logs

@@ -121,6 +121,38 @@ TEST(Doctor, AllowsForTheRoundTripWhenItComparesClocks) {
   EXPECT_THAT(complaints(hosts), ElementsAre(HasSubstr("clock is 1.6 s ahead")));
 }
 
+// A job of `user` on these CPUs of the host.
+CoreClaim claim(const std::string& user, const std::vector<int>& cpus) {
+  return {"1a2b00000000ffff", 1000, user, 7500, CpuSet(cpus), false};
+}
+
+TEST(Doctor, NotesWhoHasCores) {
+  auto hosts = cluster(3);
+  for (auto& host : hosts) host.facts->topology.allowed = CpuSet({0, 1});
+  for (const std::size_t i : {0u, 2u}) hosts[i].facts->claims = {claim("alice", {0})};
+  EXPECT_THAT(complaints(hosts),
+              ElementsAre("note n1,n3: cores: job 1a2b of alice has had 1 of 2 cores for 2h05m"));
+  EXPECT_EQ(exit_status(find_all(hosts, {})), 0);
+  hosts[0].facts->claims = {claim("\x1b[2J", {0})};
+  EXPECT_THAT(complaints(hosts)[0], Not(HasSubstr("\x1b[")));
+}
+
+TEST(Doctor, BlamesLoadOnThoseWhoHaveTheCores) {
+  auto hosts = cluster(1);
+  hosts[0].facts->topology.allowed = CpuSet({0, 1});
+  hosts[0].more["cpu.load"] = "2.4";
+  EXPECT_THAT(complaints(hosts),
+              ElementsAre("note n1: cpu: load 2 on 2 cores: something else runs there"));
+  hosts[0].facts->claims = {claim("alice", {0, 1})};
+  EXPECT_THAT(complaints(hosts),
+              ElementsAre("note n1: cores: job 1a2b of alice has had 2 of 2 cores for 2h05m"));
+  hosts[0].more["cpu.load"] = "6";
+  EXPECT_THAT(complaints(hosts),
+              ElementsAre("note n1: cpu: load 6 on 2 cores: something else runs there, beside "
+                          "dtlaunch's jobs",
+                          HasSubstr("note n1: cores: job 1a2b of alice")));
+}
+
 TEST(Doctor, FoldsWhatManyHostsHave) {
   auto hosts = cluster(3);
   for (auto& host : hosts) host.more["limit.nofile"] = "256 256";
