@@ -244,6 +244,18 @@ class PlanMaker {
     const Variables& inherited = inherited_of(program);
     rank.threads =
         threads_asked_for(request_.pinning.threads, set, inherited).value_or(domain.threads);
+    RankEnvironment environment = rank_environment(identity_of(place, rank, domain, comm, node),
+                                                   inherited, set, request_.environment.compat);
+    rank.environment = std::move(environment.lines);
+    rank.origins = std::move(environment.origins);
+    unused_exports_.insert(environment.unused.begin(), environment.unused.end());
+    check_sizes(rank);
+    return rank;
+  }
+
+  RankIdentity identity_of(const RankPlace& place, const RankPlan& rank, const Domain& domain,
+                           const CommCpus& comm, const NodePlan& node) const {
+    const Program& program = request_.programs[static_cast<std::size_t>(rank.program)];
     RankIdentity identity;
     identity.job_id = plan_.job_id;
     // Here each task of one host has a separate name.
@@ -263,28 +275,21 @@ class PlanMaker {
     identity.threads = rank.threads;
     identity.threads_asked = request_.pinning.threads.has_value();
     identity.interface_asked = !request_.network.interface.empty();
-    identity.on_cpu = computes_on_cpu(accelerators_, program.command, inherited, set);
+    identity.on_cpu =
+        computes_on_cpu(accelerators_, program.command, inherited_of(program), set_for(program));
     identity.grace = request_.ending.grace.value_or(kInterruptGrace);
     identity.around = request_.around;
     identity.restarts = request_.restart_count;
     identity.max_restarts = request_.max_restarts();
-    if (request_.elastic) {
-      identity.first_size =
-          request_.first_ranks > 0 ? static_cast<int>(request_.first_ranks) : plan_.world_size;
-    }
+    const auto first = static_cast<int>(request_.first_ranks);
+    if (request_.elastic) identity.first_size = first > 0 ? first : plan_.world_size;
     identity.pmi = offers_pmi1(request_.environment.pmi);
     identity.cpus = rank.cpus.to_vector();
     identity.comm_cpus = domain.comm;
     identity.comm = comm;
     std::tie(identity.cross_rank, identity.cross_size) = among_nodes(place);
     identity.program_size = program_sizes_[static_cast<std::size_t>(rank.program)];
-    RankEnvironment environment =
-        rank_environment(identity, inherited, set, request_.environment.compat);
-    rank.environment = std::move(environment.lines);
-    rank.origins = std::move(environment.origins);
-    unused_exports_.insert(environment.unused.begin(), environment.unused.end());
-    check_sizes(rank);
-    return rank;
+    return identity;
   }
 
   // Horovod's cross rank and size: the index of the node among those with this local rank.

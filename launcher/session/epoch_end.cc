@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "launcher/session/card_facts.h"
 #include "plan/placement.h"
 
@@ -52,6 +53,24 @@ std::vector<std::string> hosts_with_ranks(const SessionResult& result) {
     names.push_back(result.hosts[static_cast<std::size_t>(node)].name);
   }
   return names;
+}
+
+bool lacks_cores(const SessionResult& result) {
+  const Outcome& outcome = *result.job.outcome;
+  return outcome.cause == Cause::kCannotStart &&
+         outcome.exit_status == static_cast<int>(Exit::kTryAgain);
+}
+
+std::vector<std::string> names_of(const std::vector<Host>& hosts) {
+  std::vector<std::string> names;
+  for (const Host& host : hosts) names.push_back(host.name);
+  return names;
+}
+
+std::string names_or_count(const std::vector<Host>& hosts) {
+  constexpr std::size_t kMostNames = 8;
+  if (hosts.size() > kMostNames) return plural(static_cast<std::int64_t>(hosts.size()), "host");
+  return join(names_of(hosts), ",");
 }
 
 std::string why_ranks_do_not_fit(const Request& next, const SessionResult& ended) {

@@ -13,6 +13,12 @@ namespace dtl {
 // `result` has an outcome.
 EpochEnd end_of(const SessionResult& result);
 
+// Whether it was refused because other jobs have the cores.
+bool lacks_cores(const SessionResult& result);
+
+std::vector<std::string> names_of(const std::vector<Host>& hosts);
+std::string names_or_count(const std::vector<Host>& hosts);  // "node1,node2", or "12 hosts"
+
 // When the first failure became known, since the session began.
 JobTime time_of_failure(const SessionResult& result);
 

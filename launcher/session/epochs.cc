@@ -48,6 +48,7 @@ class Epochs {
     if (restarts.elastic) {
       elastic_.emplace(*restarts.elastic, request_.hosts, restarts.spares, began_);
     }
+    if (!elastic_) options_.more_hosts = spares_.size();
     watch_the_start();
   }
 
@@ -56,6 +57,7 @@ class Epochs {
       const JobTime begin = since(began_);
       if (elastic_) options_.control = elastic_->control();
       SessionResult result = run_session(request_, options_);
+      if (takes_more_hosts(result)) result = run_session(request_, options_);
       // Until the next session handles signals: between two sessions they would kill dtlaunch.
       const HeldSignals held;
       if (elastic_) elastic_->ended();
@@ -78,6 +80,14 @@ class Epochs {
     messages_.push_back(text);
   }
 
+  // Other jobs have the cores of the hosts that would have been enough.
+  bool takes_more_hosts(const SessionResult& result) {
+    if (options_.more_hosts == 0 || !lacks_cores(result)) return false;
+    options_.more_hosts = 0;
+    for (Host& host : std::exchange(spares_, {})) request_.hosts.push_back(std::move(host));
+    return true;
+  }
+
   // Reports when all ranks run, and how much time the last failure cost.
   void watch_the_start() {
     options_.hooks.placed = [this, told = options_.hooks.placed](std::size_t ranks) {
@@ -94,7 +104,7 @@ class Epochs {
       if (elastic_) elastic_->started(ranks_);
       JobEvent event;
       event.ranks = ranks_;
-      event.hosts = names_of_hosts();
+      event.hosts = names_of(request_.hosts);
       tell(event);
     };
   }
@@ -249,7 +259,8 @@ class Epochs {
     std::string text = changed_
                            ? "going on"
                            : fmt::format("restart {} of {}", ends_.size(), request_.max_restarts());
-    if (!request_.hosts.empty()) text += (changed_ ? " with " : " on ") + name_hosts();
+    if (!request_.hosts.empty())
+      text += (changed_ ? " with " : " on ") + names_or_count(request_.hosts);
     if (left >= 100ms) {
       text += fmt::format(" in {:.1f} s", static_cast<double>(left.count()) / 1000);
       if (!epochs_.back().left_out.empty()) text += ", when nothing can run on the lost hosts";
@@ -269,25 +280,11 @@ class Epochs {
     }
   }
 
-  std::string name_hosts() const {
-    constexpr std::size_t kMostNames = 8;
-    if (request_.hosts.size() > kMostNames) {
-      return plural(static_cast<std::int64_t>(request_.hosts.size()), "host");
-    }
-    return join(names_of_hosts(), ",");
-  }
-
-  std::vector<std::string> names_of_hosts() const {
-    std::vector<std::string> names;
-    for (const Host& host : request_.hosts) names.push_back(host.name);
-    return names;
-  }
-
   void prepare_next(int restarts) {
     request_.restart_count = restarts;
     JobEvent event;
     event.kind = JobEvent::Kind::kRestart;
-    event.hosts = names_of_hosts();
+    event.hosts = names_of(request_.hosts);
     event.left_out = epochs_.back().left_out;
     tell(event);
     options_.streams.console.append = true;

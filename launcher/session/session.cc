@@ -301,7 +301,7 @@ void SessionShell::unless_refused(Do act) {
   try {
     act();
   } catch (const Error& error) {
-    console_.say(as_typed(error, options_.typed).what());
+    console_.say(planning_.why_refused(error));
     feed(job::Refused{Cause::kCannotStart, static_cast<int>(error.status())});
   }
 }

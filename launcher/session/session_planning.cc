@@ -369,6 +369,15 @@ void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
   }
 }
 
+std::string SessionPlanning::why_refused(const Error& error) const {
+  if (options_.more_hosts == 0 || error.status() != Exit::kTryAgain) {
+    return as_typed(error, options_.typed).what();
+  }
+  const auto more = static_cast<std::int64_t>(options_.more_hosts);
+  return fmt::format("{}: {}: asking {}", error.attempted(), error.reason(),
+                     plural(more, "more host"));
+}
+
 // Without the rank's number, which the console knows.
 std::optional<LabelFacts> SessionPlanning::describe(const Started& started,
                                                     const std::string& host) const {

@@ -38,6 +38,9 @@ class SessionPlanning {
   // One Start to each node of the plan. wants_stdin: whether a rank gets standard input.
   void start(const std::function<bool(int rank)>& wants_stdin);
 
+  // For the user, of an error of any of these.
+  std::string why_refused(const Error& error) const;
+
   // 0 before place().
   std::size_t ranks() const { return places_.size(); }
   // Moves the plan into the session's result.

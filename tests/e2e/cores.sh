@@ -135,6 +135,13 @@ expect_equal "claims on node3" "$(listed_claims node3)" 0
 launch_as bob -hosts node2,node3 -np 1 sh -c 'uname -n'
 expect_status 0
 expect_out '^node3$'
+for line in '-np 1 -ppn 1' '-np 1 -rr'; do
+  # shellcheck disable=SC2086
+  launch_as bob -hosts node2,node3 $line sh -c 'uname -n'
+  expect_status 0
+  expect_out '^node3$'
+  expect_err '^dtlaunch: too few free cores: on node2 job .* of alice has had .*: asking 1 more host$'
+done
 launch_as bob -hosts node2,node3 -np 2 -ppn 1 "${start[@]}"
 expect_refused alice node2
 end whole

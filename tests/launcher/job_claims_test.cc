@@ -1,19 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cerrno>
-#include <csignal>
-
 #include "tests/launcher/job_fixture.h"
 
 namespace dtl::job_claims_test {
 namespace {
 
-using testing::ElementsAre;
+class JobClaims : public JobTest {};
+
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
 
 TEST_F(JobClaims, MakesAnotherPlanWhenAnotherJobHasTakenTheCores) {
   plan_without_claims();
