@@ -359,7 +359,10 @@ std::vector<RankPlace> place_ranks_on(const Request& request, const std::vector<
       request.hosts_are_tasks ? nodes_of_tasks(facts) : nodes_of_hosts(facts);
   const bool by_quota = facts.size() == 1 && is_bounded_by_quota(facts[0].topology);
   try {
-    return place_ranks(request, cores, nodes, by_quota, free);
+    auto places = place_ranks(request, cores, nodes, by_quota, free);
+    // Without -np a job has as many ranks as there is room for.
+    if (places.empty()) throw too_few_cores(request, facts);
+    return places;
   } catch (const Error&) {
     const auto has_others = [](const std::optional<int>& left) { return left.has_value(); };
     if (std::none_of(free.begin(), free.end(), has_others)) throw;

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 use_open_paths # for jobs of other users
 need_cluster 3
+unset DTL_SHARE_CORES # as users have it
 limit=60
 install -m 755 "$e2e/claim_attacks.py" "$work/"
 jobs=$work/jobs

@@ -3,6 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 need_program dtring-perf
 need_cluster 2
+unset DTL_SHARE_CORES # as users have it
 cores() { launch ps --cores -f "$work/hosts"; }
 expect_no_out() { expect_count 0 "$1" "$work/out"; }
 row='[0-9,-]+ +[0-9]+ of [0-9]+'

@@ -112,7 +112,6 @@ need_cluster() { # N [options of cluster up]
   need_program dtlaunch dtagent dtguard
   use_plain_path
   export DTL_CLUSTER=$work/cluster
-  unset DTL_SHARE_CORES # nobody else has cores of these hosts
   local rc=0 i
   "$cluster" up "$@" >"$work/up" 2>&1 || rc=$?
   [ $rc != 77 ] || skip "$(tail -n 1 "$work/up")"

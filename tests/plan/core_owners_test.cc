@@ -95,6 +95,13 @@ TEST(CoreOwners, RefuseWhatDoesNotFitWithWhoHasTheCores) {
   EXPECT_THAT(refusal(request_for(1, 1), {node({claim(range(0, 7))})}), HasSubstr("8 of 8 cores"));
 }
 
+TEST(CoreOwners, AreAsManyAsThereAreFreeCoresWhereNobodySaysHowMany) {
+  const Request request = request_for(2, {});
+  EXPECT_EQ(plan(request, {node({claim(range(0, 7))}), node({claim(range(0, 2))})}).world_size, 5);
+  const NodeFacts taken = node({claim(range(0, 7))});
+  EXPECT_THAT(refusal(request, {taken, taken}), HasSubstr("too few free cores: on node1"));
+}
+
 TEST(CoreOwners, GoToTheNextHostThatIsFree) {
   Request request = request_for(3, 4);
   for (Host& host : request.hosts) host.slots = 4;
