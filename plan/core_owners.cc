@@ -87,8 +87,10 @@ void describe_neighbours(const Request& request, const std::vector<NodeFacts>& f
       told["shares its cores: " + owners_text(beside, known.topology)].push_back(node.host_name);
     }
   }
+  // Who asks for it need not be told each time.
+  auto& lines = shares_cores(request) ? plan.notes : plan.warnings;
   for (const auto& [text, names] : told) {
-    plan.warnings.push_back(fmt::format("{}: {}", first_names(names), text));
+    lines.push_back(fmt::format("{}: {}", first_names(names), text));
   }
 }
 

@@ -111,14 +111,14 @@ expect_refused alice node2
 
 # ---- or runs beside it, if told to, and says so; the refusal says how
 try=$(grep -o 'Try: .*' "$work/err" | grep -o -- '--share-cores')
-launch_as bob "${here[@]}" "$try" "${start[@]}"
+launch_as bob -v "${here[@]}" "$try" "${start[@]}"
 has_started
 expect_err "^dtlaunch: node2: shares its cores: job [0-9a-f]{4} of alice has had [0-9]+ of [0-9]+ cores? for [0-9]+s$"
-launch_as bob "${here[@]}" --oversubscribe "${start[@]}"
+launch_as bob -v "${here[@]}" --oversubscribe "${start[@]}"
 has_started
 expect_err 'node2: shares its cores: job .* of alice'
 with=(DTL_SHARE_CORES=1)
-launch_as bob "${here[@]}" "${start[@]}"
+launch_as bob -v "${here[@]}" "${start[@]}"
 with=()
 has_started
 expect_err 'node2: shares its cores: job .* of alice'
