@@ -24,7 +24,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSettle{250};  // an intention that stays longer counts as a claim
+constexpr milliseconds kSettle{250};  // an intention that stays longer is ignored
 constexpr milliseconds kLook{1};
 
 milliseconds boot_time() {
