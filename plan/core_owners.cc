@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -50,25 +51,86 @@ std::string name_of(const Request& request, std::size_t host) {
   return request.hosts.empty() ? "localhost" : request.hosts[host].name;
 }
 
-NodeFacts without_others(const Request& request, NodeFacts facts) {
-  facts.topology.allowed = facts.topology.allowed - cpus_of(claims_to_respect(request, facts));
-  return facts;
+CpuSet left_by(const std::vector<CoreClaim>& claims, const NodeFacts& facts) {
+  return facts.topology.allowed - cpus_of(claims);
+}
+
+std::vector<NodeFacts> beside(const std::vector<NodeFacts>& facts,
+                              const std::vector<std::vector<CoreClaim>>& claims) {
+  std::vector<NodeFacts> left = facts;
+  for (std::size_t host = 0; host < left.size(); ++host) {
+    left[host].topology.allowed = left_by(claims[host], facts[host]);
+  }
+  return left;
+}
+
+// Exclusive claims of jobs that this one does not run inside of.
+std::vector<CoreClaim> claims_of_owners(const Request& request, const NodeFacts& facts) {
+  std::vector<CoreClaim> claims;
+  for (const CoreClaim& claim : facts.claims) {
+    const bool is_around = std::find(request.around.begin(), request.around.end(), claim.job_id) !=
+                           request.around.end();
+    const bool concerns_it = !(claim.cpus & facts.topology.allowed).empty();
+    if (!claim.shared && !is_around && concerns_it) claims.push_back(claim);
+  }
+  return claims;
+}
+
+// Physical cores of the node's budget without those of the claims.
+int count_left(const std::vector<CoreClaim>& claims, const NodeFacts& facts) {
+  NodeTopology left = facts.topology;
+  left.allowed = left_by(claims, facts);
+  return left.allowed.empty() ? 0 : budget_cores(left);
 }
 
 // Whether the node has too few cores because of other jobs, and not because the user wants more
 // ranks than cores there.
 bool is_crowded_out(const Request& request, const NodeFacts& facts, std::size_t host, int ranks) {
-  const std::optional<int> left = cores_left(request, facts);
-  if (!left || *left == 0) return left.has_value();
+  const int left = count_left(claims_of_owners(request, facts), facts);
+  if (left == 0) return true;
   int wanted = std::max(ranks, request.placement.ranks_per_node.value_or(0));
   if (host < request.hosts.size()) wanted = std::max(wanted, request.hosts[host].slots.value_or(0));
-  return ranks > *left && wanted <= budget_cores(facts.topology);
+  return ranks > left && wanted <= budget_cores(facts.topology);
+}
+
+// The plan with the CPUs in `left` alone. nullopt if they are too few for pins that the user asks
+// for. Throws what is wrong with all CPUs, too.
+std::optional<JobPlan> plan_apart(const Request& request, const std::vector<NodeFacts>& facts,
+                                  const std::vector<NodeFacts>& left,
+                                  const std::vector<RankPlace>& places, const Network& network,
+                                  const std::string& job_id) {
+  std::optional<JobPlan> apart;
+  try {
+    apart = make_job_plan(request, left, places, network, job_id);
+  } catch (const Error&) {
+    make_job_plan(request, facts, places, network, job_id);
+    return std::nullopt;
+  }
+  const auto asks_for_pins = [&](const NodePlan& node) {
+    const auto host = static_cast<std::size_t>(node.host);
+    const PinKind kind =
+        pin_request_of(request, request.hosts.empty() ? nullptr : &request.hosts[host]).kind;
+    return kind != PinKind::kDefault && kind != PinKind::kNone;
+  };
+  if (std::none_of(apart->nodes.begin(), apart->nodes.end(), asks_for_pins)) return apart;
+  const JobPlan whole = make_job_plan(request, facts, places, network, job_id);
+  for (std::size_t node = 0; node < whole.nodes.size(); ++node) {
+    if (!asks_for_pins(whole.nodes[node])) continue;
+    for (std::size_t rank = 0; rank < whole.nodes[node].ranks.size(); ++rank) {
+      const CpuSet& wanted = whole.nodes[node].ranks[rank].cpus;
+      if (apart->nodes[node].ranks[rank].cpus.count() < wanted.count()) return std::nullopt;
+    }
+  }
+  return apart;
 }
 
 void describe_neighbours(const Request& request, const std::vector<NodeFacts>& facts,
                          JobPlan& plan) {
   std::map<std::string, std::vector<std::string>> told;  // text -> nodes
+  std::set<std::size_t> unused;
+  for (std::size_t host = 0; host < facts.size(); ++host) unused.insert(host);
   for (const NodePlan& node : plan.nodes) {
+    unused.erase(static_cast<std::size_t>(node.host));
     const NodeFacts& known = facts[static_cast<std::size_t>(node.host)];
     const CoreWish own = cores_to_claim(request, node, known);
     std::vector<CoreClaim> left, beside;
@@ -86,6 +148,12 @@ void describe_neighbours(const Request& request, const std::vector<NodeFacts>& f
     if (!beside.empty()) {
       told["shares its cores: " + owners_text(beside, known.topology)].push_back(node.host_name);
     }
+  }
+  for (const std::size_t host : unused) {
+    const std::vector<CoreClaim> claims = claims_to_respect(request, facts[host]);
+    if (claims.empty()) continue;
+    told["left to others: " + owners_text(claims, facts[host].topology)].push_back(
+        name_of(request, host));
   }
   // Who asks for it need not be told each time.
   auto& lines = shares_cores(request) ? plan.notes : plan.warnings;
@@ -117,23 +185,13 @@ std::vector<std::string> jobs_around(const Variables& environment) {
 }
 
 std::vector<CoreClaim> claims_to_respect(const Request& request, const NodeFacts& facts) {
-  std::vector<CoreClaim> claims;
-  if (shares_cores(request)) return claims;
-  for (const CoreClaim& claim : facts.claims) {
-    const bool is_around = std::find(request.around.begin(), request.around.end(), claim.job_id) !=
-                           request.around.end();
-    const bool concerns_it = !(claim.cpus & facts.topology.allowed).empty();
-    if (!claim.shared && !is_around && concerns_it) claims.push_back(claim);
-  }
-  return claims;
+  return shares_cores(request) ? std::vector<CoreClaim>{} : claims_of_owners(request, facts);
 }
 
 std::optional<int> cores_left(const Request& request, const NodeFacts& facts) {
   const std::vector<CoreClaim> claims = claims_to_respect(request, facts);
   if (claims.empty()) return std::nullopt;
-  NodeTopology left = facts.topology;
-  left.allowed = left.allowed - cpus_of(claims);
-  return left.allowed.empty() ? 0 : budget_cores(left);
+  return count_left(claims, facts);
 }
 
 JobPlan plan_beside_others(const Request& request, const std::vector<NodeFacts>& facts,
@@ -141,24 +199,25 @@ JobPlan plan_beside_others(const Request& request, const std::vector<NodeFacts>&
                            const std::string& job_id) {
   std::map<int, int> ranks;
   for (const RankPlace& place : places) ++ranks[place.host];
-  std::vector<NodeFacts> left;
+  std::vector<std::vector<CoreClaim>> claims;
+  bool has_others = false, is_crowded = false;
   for (std::size_t host = 0; host < facts.size(); ++host) {
     const auto here = ranks.find(static_cast<int>(host));
-    if (here != ranks.end() && is_crowded_out(request, facts[host], host, here->second)) {
-      throw too_few_cores(request, facts);
-    }
-    left.push_back(without_others(request, facts[host]));
+    claims.push_back(claims_of_owners(request, facts[host]));
+    if (here == ranks.end() || claims.back().empty()) continue;
+    has_others = true;
+    is_crowded |= is_crowded_out(request, facts[host], host, here->second);
   }
   JobPlan plan;
-  try {
-    plan = make_job_plan(request, left, places, network, job_id);
-  } catch (const Error&) {
-    const bool has_others = std::any_of(facts.begin(), facts.end(), [&](const NodeFacts& each) {
-      return cores_left(request, each).has_value();
-    });
-    if (!has_others) throw;
-    make_job_plan(request, facts, places, network, job_id);  // throws if that is not the reason
-    throw too_few_cores(request, facts);
+  if (!has_others) {
+    plan = make_job_plan(request, facts, places, network, job_id);
+  } else {
+    std::optional<JobPlan> apart;
+    if (!is_crowded) {
+      apart = plan_apart(request, facts, beside(facts, claims), places, network, job_id);
+    }
+    if (!apart && !shares_cores(request)) throw too_few_cores(request, facts);
+    plan = apart ? std::move(*apart) : make_job_plan(request, facts, places, network, job_id);
   }
   describe_neighbours(request, facts, plan);
   return plan;
@@ -188,8 +247,9 @@ std::string owners_text(const std::vector<CoreClaim>& claims, const NodeTopology
       texts.push_back(plural(static_cast<std::int64_t>(claims.size() - kMostNamed), "more job"));
       break;
     }
-    texts.push_back(fmt::format("{} has had {} of {} for {}", job_text(claim),
-                                count_cores(topology, claim.cpus), plural(cores, "core"),
+    texts.push_back(fmt::format("{} has {} {} of {} for {}", job_text(claim),
+                                claim.shared ? "shared" : "had", count_cores(topology, claim.cpus),
+                                plural(cores, "core"),
                                 age_text(static_cast<std::int64_t>(claim.age_s))));
   }
   return join(texts, ", ");

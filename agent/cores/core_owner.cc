@@ -156,10 +156,11 @@ std::vector<CoreClaim> summarize(const std::vector<SeenClaim>& claims, milliseco
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& one, const auto& other) { return one.first < other.first; });
   std::map<std::pair<std::uint32_t, bool>, CpuSet> had;
+  std::size_t again = 0;  // claims that have CPUs of the same user's older ones: jobs inside of jobs
   std::vector<CoreClaim> result;
   for (auto& [since, claim] : sorted) {
     CpuSet& before = had[{claim.user_id, claim.shared}];
-    claim.cpus = claim.cpus - before;
+    if ((claim.cpus & before).empty() || ++again > kMaxAround) claim.cpus = claim.cpus - before;
     before = before | claim.cpus;
     if (claim.cpus.empty() || result.size() == kMaxClaims) continue;
     // Not above: it reads a file, and a user may have claimed the same CPUs many times.

@@ -43,8 +43,9 @@ class CoreOwner {
 // What jobs other than `own_job` have of these CPUs. Error(kOs) if the kernel does not say.
 std::vector<CoreClaim> claims_on_node(const CpuSet& allowed, const std::string& own_job = {});
 
-// As the wire carries them: the parts of a claim together, the oldest first; what one user has
-// claimed twice only once, so that nobody can make the list long. `now` of CLOCK_BOOTTIME.
+// As the wire carries them: the parts of a claim together, the oldest first. What one user has
+// claimed twice, as jobs inside of jobs do, is there twice for kMaxAround claims only, so that
+// nobody can make the list long. `now` of CLOCK_BOOTTIME.
 std::vector<CoreClaim> summarize(const std::vector<SeenClaim>& claims,
                                  std::chrono::milliseconds now);
 

@@ -62,6 +62,10 @@ std::vector<Said> read_variables(const Variables& environment) {
     // The option has no value: the variable only switches it on.
     const std::size_t at = word.find('%');
     if (at == word.npos && says_no(value)) continue;
+    if (at == word.npos && known.name.starts_with("DTL_") && !parse_truth(value)) {
+      throw option_error(fmt::format("{}={}", known.name, value), "neither yes nor no",
+                         fmt::format("{}=1", known.name));
+    }
     if (at != word.npos) word.replace(at, 1, value);
     all.push_back({found->first, value, {word}, known.of_site});
   }

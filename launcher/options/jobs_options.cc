@@ -36,7 +36,7 @@ std::string take_job(const std::string& name, const SubcommandOptions& options) 
 // --cores lists cores, not jobs.
 void check_cores(const JobsCommand& command) {
   if (!command.cores || !(command.all || command.epochs)) return;
-  throw as_typed(option_error(command.all ? "--all" : "--verbose", "--cores shows no jobs",
+  throw as_typed(option_error(command.all ? "--all" : "--verbose", "it does not go with --cores",
                               "dtlaunch ps --cores"),
                  command.typed);
 }

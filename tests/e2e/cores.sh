@@ -212,6 +212,13 @@ end nested
 launch_as alice "${here[@]}" "$bin/dtlaunch" "${here[@]}" "${start[@]}"
 has_started
 expect_no_err 'shares'
+if has_two_cores 'two jobs inside of one'; then # each of them gets its own
+  # shellcheck disable=SC2016
+  begin outer 1 alice "${here[@]}" sh -c '"$0" -np 1 -bind-to core "$@" & "$0" -np 1 -bind-to core sh -c "touch \"\$0\"; sleep 1" "$2.second"; wait' \
+    "$bin/dtlaunch"
+  wait_for 20 "the second job inside: $(cat "$jobs/outer.err")" test -e "$jobs/outer.second"
+  end outer
+fi
 
 # ---- a restart keeps its cores
 # shellcheck disable=SC2016

@@ -160,7 +160,7 @@ TEST(CoresOption, RefusesOptionsThatConcernJobs) {
     } catch (const Error& error) {
       EXPECT_EQ(error.status(), Exit::kUsage);
       EXPECT_EQ(std::string(error.what()),
-                std::string(other) + ": --cores shows no jobs. Try: dtlaunch ps --cores");
+                std::string(other) + ": it does not go with --cores. Try: dtlaunch ps --cores");
     }
   }
 }

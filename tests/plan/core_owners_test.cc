@@ -152,10 +152,34 @@ TEST(CoreOwners, ShareOnRequest) {
   }
 }
 
+TEST(CoreOwners, ShareFreeCoresFirst) {
+  Request request = request_for(1, 2);
+  request.placement.share_cores = true;
+  request.pinning.bind_to = "core";
+  const JobPlan free = plan(request, {node({claim(range(0, 3))})});
+  EXPECT_EQ(pins(free.nodes[0]), range(4, 5));
+  EXPECT_THAT(free.warnings, IsEmpty());
+}
+
+TEST(CoreOwners, KeepTheSizeOfPinsThatTheUserAsksFor) {
+  Request request = request_for(1, 1);
+  request.pinning.bind_to = "core:2";
+  EXPECT_EQ(pins(plan(request, {node({claim(range(0, 5))})}).nodes[0]), range(6, 7));
+  EXPECT_THAT(refusal(request, {node({claim(range(0, 6))})}), HasSubstr("7 of 8 cores"));
+}
+
+TEST(CoreOwners, SayWhyAHostGetsNoRank) {
+  const JobPlan second = plan(request_for(2, 4), {node({claim(range(0, 7))}), node({})});
+  ASSERT_EQ(second.nodes.size(), 1U);
+  EXPECT_THAT(second.warnings, Contains("node1: left to others: job 1a2b of alice has had 8 of 8 "
+                                        "cores for 2h05m"));
+}
+
 TEST(CoreOwners, DoNotCountWhoShares) {
   const JobPlan owner = plan(request_for(1, 2), {node({claim(range(0, 7), true)})});
   EXPECT_EQ(pins(owner.nodes[0]), range(0, 7));
-  EXPECT_THAT(owner.warnings, ElementsAre(HasSubstr("shares its cores: job 1a2b of alice")));
+  EXPECT_THAT(owner.warnings,
+              ElementsAre(HasSubstr("shares its cores: job 1a2b of alice has shared 8 of 8")));
 }
 
 TEST(CoreOwners, RunInsideOfAJobOnItsCores) {
