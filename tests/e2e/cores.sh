@@ -82,7 +82,7 @@ listed_claims() { on "$1" grep -c ' 00010000 .* @dtlaunch-cores/1/' /proc/net/un
 # Refused at once, and no rank has started. USER has the cores.
 expect_refused() { # USER HOST
   expect_status 75
-  expect_err "^dtlaunch: too few free cores: on $2 job [0-9a-f]{4} of $1 has had [0-9]+ of [0-9]+ cores? for [0-9dhms]+\. Try: "
+  expect_err "^dtlaunch: too few free cores: on $2 job [0-9a-f]{4} of $1 has had [0-9]+ of [0-9]+ cores? for [0-9dhms]+(, job .* of $1 .*)?\. Try: "
   [ ! -e "$jobs/started" ] || fail "a rank has started"
   expect_within 5000
 }
