@@ -156,7 +156,8 @@ std::vector<CoreClaim> summarize(const std::vector<SeenClaim>& claims, milliseco
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& one, const auto& other) { return one.first < other.first; });
   std::map<std::pair<std::uint32_t, bool>, CpuSet> had;
-  std::size_t again = 0;  // claims that have CPUs of the same user's older ones: jobs inside of jobs
+  // Claims that have CPUs of the same user's older ones: jobs inside of jobs.
+  std::size_t again = 0;
   std::vector<CoreClaim> result;
   for (auto& [since, claim] : sorted) {
     CpuSet& before = had[{claim.user_id, claim.shared}];
