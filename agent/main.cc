@@ -256,7 +256,7 @@ Exit serve_when_asked(CommandLine line) {
 
 Exit list_cores() {
   const NodeTopology topology = detect_node().topology;
-  // Before the marker: without the kernel's list there is no answer.
+  // Before the marker, so that an error does not look like an answer.
   const std::string text = cores_text(topology, claims_on_node(topology.allowed));
   begin_answer();
   say(text);

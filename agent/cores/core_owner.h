@@ -21,7 +21,8 @@ class CoreOwner {
   // Waits for a quarter of a second at most if another job wants the same cores at the same moment.
   CoresClaimed claim(const ClaimCores& order);
   void release();
-  // Call it about once a second: whoever looks at claims connects to ours.
+  // Call it about once a second. Agents that look at this claim connect to it; this closes their
+  // connections.
   void answer();
 
  private:

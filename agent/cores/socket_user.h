@@ -9,8 +9,8 @@
 
 namespace dtl {
 
-// The user who created the abstract socket of this name. nullopt if the kernel does not say: before
-// Linux 5.3, or if there is no such socket.
+// The user who created the abstract socket of this name. nullopt if no socket has the name, or if
+// the kernel is older than Linux 5.3.
 std::optional<uid_t> user_of_socket(std::uint32_t inode, const std::string& name);
 
 }  // namespace dtl

@@ -80,8 +80,8 @@ std::vector<Effect> PmixState::connected(std::uint32_t rank) {
   return effects;
 }
 
-// There is no answer, so the rank waits until dtagent ends it with the others. If it ended by
-// itself, the others would say that their connections broke, before they can be ended.
+// Not acknowledged: the rank waits in PMIx_Abort until dtagent ends all ranks together. If it ended
+// earlier by itself, the others would report broken connections.
 std::vector<Effect> PmixState::aborted(Aborted abort) {
   std::vector<Effect> effects;
   const auto found = ranks_.find(abort.rank);
