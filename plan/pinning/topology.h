@@ -57,6 +57,7 @@ struct Nic {
 };
 
 // What another job has of a node. Its agent holds the claim, and the kernel ends it with the agent.
+// Or what the node keeps for a job that waits.
 struct CoreClaim {
   std::string job_id;         // as that job says; anybody may say anything
   std::uint32_t user_id = 0;  // as the kernel says
@@ -64,6 +65,8 @@ struct CoreClaim {
   std::uint64_t age_s = 0;    // how long ago it was claimed
   CpuSet cpus;                // of whole cores, within the CPUs allowed to its agent
   bool shared = false;        // it runs there (--oversubscribe), and leaves them to others
+  bool waits = false;         // nobody has them; they are kept for this job, which waits in line
+  std::uint64_t left_s = 0;   // it ends within this time at the latest; 0: it has no limit
 };
 
 struct NodeFacts {

@@ -46,7 +46,9 @@ struct Placement {
   std::optional<int> nodes;             // --nnodes
   std::optional<SizeRange> node_range;  // --nnodes MIN:MAX, instead
   bool oversubscribe = false;
-  bool share_cores = false;   // --share-cores: also those that other jobs have
+  bool share_cores = false;           // --share-cores: also those that other jobs have
+  bool waits = false;                 // --wait: in line, while other jobs have the cores
+  std::optional<JobTime> wait_limit;  // --wait SECONDS: no longer than this
   std::optional<int> deal;    // -rr, -grr: this many ranks to each host in turn; absent: fill each
   std::vector<int> rank_map;  // -rankmap: each rank's host index; overrides all slots
   bool skip_launch_host = false;  // -skip-launch-node
