@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "wire/messages.h"
+#include "wire/mpi_fields.h"
 #include "wire/part_fields.h"
 
 namespace dtl {
@@ -288,80 +289,15 @@ void fields(Io& io, M& m) {
   io.number("read", m.read, UINT64_MAX);
 }
 DTL_MESSAGE(41, ServePmi);
-template <class Io, Is<ServePmi> M>
-void fields(Io& io, M& m) {
-  io.number("world", m.world, kMaxRanks);
-  io.number("nodes", m.nodes, kMaxRanks);
-  io.text("space", m.space, kMaxNameBytes);
-  io.text("mapping", m.mapping, kMaxPmiValueBytes);
-  io.list("ranks", m.ranks, kMaxRanks, kLeastPmiRank, [](Io& to, auto& rank) { fields(to, rank); });
-}
 DTL_MESSAGE(42, PmiFence);
-template <class Io, Is<PmiFence> M>
-void fields(Io& io, M& m) {
-  pmi_entries(io, m.entries);
-  io.flag("more", m.more);
-}
 DTL_MESSAGE(43, PmiFenced);
-template <class Io, Is<PmiFenced> M>
-void fields(Io& io, M& m) {
-  pmi_entries(io, m.entries);
-  io.flag("more", m.more);
-}
 DTL_MESSAGE(44, MpiNews);
-template <class Io, Is<MpiNews> M>
-void fields(Io& io, M& m) {
-  io.number("rank", m.rank, kMaxRanks - 1);
-  enum_field(io, "event", m.event, 4);
-  io.number("code", m.code, UINT32_MAX);
-  io.text("text", m.text, kMaxTextBytes);
-}
-
 DTL_MESSAGE(45, ServePmix);
-template <class Io, Is<ServePmix> M>
-void fields(Io& io, M& m) {
-  io.text("space", m.space, kMaxNameBytes);
-  io.number("node", m.node, kMaxRanks - 1);
-  texts(io, "hosts", m.hosts, kMaxRanks, kMaxNameBytes);
-  io.list("places", m.places, kMaxRanks, kLeastPmixPlace,
-          [](Io& to, auto& place) { fields(to, place); });
-}
 DTL_MESSAGE(46, PmixReady);
-template <class Io, Is<PmixReady> M>
-void fields(Io& io, M& m) {
-  io.number("rank", m.rank, kMaxRanks - 1);
-  texts(io, "variables", m.variables, kMaxPmixVariables, kMaxPathBytes);
-}
 DTL_MESSAGE(47, PmixFence);
-template <class Io, Is<PmixFence> M>
-void fields(Io& io, M& m) {
-  rank_list(io, m.ranks);
-  io.bytes("data", m.data, kMaxPmixBytes);
-  io.flag("more", m.more);
-}
 DTL_MESSAGE(48, PmixFenced);
-template <class Io, Is<PmixFenced> M>
-void fields(Io& io, M& m) {
-  rank_list(io, m.ranks);
-  io.bytes("data", m.data, kMaxPmixBytes);
-  io.flag("more", m.more);
-}
 DTL_MESSAGE(49, PmixWanted);
-template <class Io, Is<PmixWanted> M>
-void fields(Io& io, M& m) {
-  io.number("rank", m.rank, kMaxRanks - 1);
-  io.number("node", m.node, kMaxRanks - 1);
-  io.number("number", m.number, UINT32_MAX);
-}
 DTL_MESSAGE(50, PmixGiven);
-template <class Io, Is<PmixGiven> M>
-void fields(Io& io, M& m) {
-  io.number("node", m.node, kMaxRanks - 1);
-  io.number("number", m.number, UINT32_MAX);
-  io.number("failure", m.failure, UINT32_MAX);
-  io.bytes("data", m.data, kMaxPmixBytes);
-  io.flag("more", m.more);
-}
 DTL_MESSAGE(51, ClaimCores);
 template <class Io, Is<ClaimCores> M>
 void fields(Io& io, M& m) {

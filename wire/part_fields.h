@@ -139,32 +139,4 @@ void fields(Io& io, M& m) {
   io.list("wires", m.wires, kMaxWires, kLeastWire, [](Io& to, auto& wire) { fields(to, wire); });
 }
 
-template <class Io, Is<PmiRank> M>
-void fields(Io& io, M& m) {
-  io.number("rank", m.rank, kMaxRanks - 1);
-  io.number("program", m.program, kMaxRanks - 1);
-}
-// As bytes: they belong to the ranks, which get them back unchanged.
-template <class Io, Is<PmiEntry> M>
-void fields(Io& io, M& m) {
-  io.bytes("key", m.key, kMaxPmiKeyBytes);
-  io.bytes("value", m.value, kMaxPmiValueBytes);
-}
-template <class Io, class M>
-void pmi_entries(Io& io, M& entries) {
-  io.list("entries", entries, kMaxPmiEntries, kLeastPmiEntry,
-          [](Io& to, auto& entry) { fields(to, entry); });
-}
-
-template <class Io, Is<PmixPlace> M>
-void fields(Io& io, M& m) {
-  io.number("node", m.node, kMaxRanks - 1);
-  io.number("program", m.program, kMaxRanks - 1);
-}
-template <class Io, class M>
-void rank_list(Io& io, M& ranks) {
-  io.list("ranks", ranks, kMaxRanks, 4,
-          [](Io& to, auto& rank) { to.number("ranks", rank, kMaxRanks - 1); });
-}
-
 }  // namespace dtl
