@@ -19,6 +19,7 @@
 #include "agent/cloud/cloud_talk.h"
 #include "agent/cores/core_owner.h"
 #include "agent/cores/cores_text.h"
+#include "agent/cores/tickets.h"
 #include "agent/entrance/bridge.h"
 #include "agent/entrance/keeper.h"
 #include "agent/entrance/receive_push.h"
@@ -257,7 +258,9 @@ Exit serve_when_asked(CommandLine line) {
 Exit list_cores() {
   const NodeTopology topology = detect_node().topology;
   // Before the marker, so that an error does not look like an answer.
-  const std::string text = cores_text(topology, claims_on_node(topology.allowed));
+  const auto sockets = job_sockets_here();
+  const std::string text =
+      cores_text(topology, claims_on_node(sockets, topology.allowed), tickets_on_node(sockets));
   begin_answer();
   say(text);
   return Exit::kOk;

@@ -37,6 +37,8 @@ constexpr std::size_t kMaxPmixBytes = 512 << 10;
 constexpr std::size_t kMaxPmixVariables = 256;
 constexpr std::size_t kMaxClaims = 2048;  // of a node
 constexpr std::size_t kMaxAround = 64;    // jobs inside of each other
+constexpr std::uint64_t kMaxArrivalMs = UINT64_MAX / 1000;
+constexpr std::uint64_t kMaxRunSeconds = 1ULL << 40;
 
 template <class M, class T>
 concept Is = std::same_as<std::remove_const_t<M>, T>;
@@ -45,7 +47,7 @@ concept Is = std::same_as<std::remove_const_t<M>, T>;
 constexpr std::size_t kLeastText = 4, kLeastCore = 28, kLeastNumaNode = 12, kLeastNic = 27,
                       kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 38, kLeastFact = 8,
                       kLeastVariable = 8, kLeastReport = 17, kLeastComm = 52, kLeastWire = 20,
-                      kLeastPmiRank = 8, kLeastPmiEntry = 8, kLeastPmixPlace = 8, kLeastClaim = 25;
+                      kLeastPmiRank = 8, kLeastPmiEntry = 8, kLeastPmixPlace = 8, kLeastClaim = 34;
 
 template <class Io, class M>
 void texts(Io& io, const char* field, M& values, std::size_t most, std::size_t most_bytes) {

@@ -8,7 +8,6 @@
 
 #include "base/random.h"
 #include "wire/messages.h"
-#include "wire/mpi_fields.h"
 #include "wire/part_fields.h"
 
 namespace dtl {
@@ -304,11 +303,28 @@ void fields(Io& io, M& m) {
   cpu_set(io, "cpus", m.cpus);
   io.flag("shared", m.shared);
   texts(io, "around", m.around, kMaxAround, kMaxNameBytes);
+  io.number("runs_s", m.runs_s, kMaxRunSeconds);
 }
 DTL_MESSAGE(52, CoresClaimed);
 template <class Io, Is<CoresClaimed> M>
 void fields(Io& io, M& m) {
   io.flag("taken", m.taken);
+  claim_list(io, m.claims);
+  io.text("problem", m.problem, kMaxNameBytes);
+}
+DTL_MESSAGE(53, TakeTicket);
+template <class Io, Is<TakeTicket> M>
+void fields(Io& io, M& m) {
+  io.number("arrival_ms", m.arrival_ms, kMaxArrivalMs);
+  io.number("cores", m.cores, kMaxCpus);
+  cpu_set(io, "cpus", m.cpus);
+  io.number("runs_s", m.runs_s, kMaxRunSeconds);
+  texts(io, "around", m.around, kMaxAround, kMaxNameBytes);
+}
+DTL_MESSAGE(54, CoresSeen);
+template <class Io, Is<CoresSeen> M>
+void fields(Io& io, M& m) {
+  io.number("arrival_ms", m.arrival_ms, kMaxArrivalMs);
   claim_list(io, m.claims);
   io.text("problem", m.problem, kMaxNameBytes);
 }

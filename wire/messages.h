@@ -7,6 +7,7 @@
 //   L: Listen                        A: Listening
 //   L: Reach                         A: Reached, perhaps twice
 //   L: StopListening
+//   L: TakeTicket                    A: CoresSeen, again whenever what is free changes
 //   L: ClaimCores                    A: CoresClaimed, perhaps several times
 //   L: OutputRules, Environment*, Start
 //   A: Started or SpawnFailed for each rank, Output*, Exited for each rank
@@ -40,7 +41,7 @@
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 13;
+constexpr std::uint32_t kProtocol = 14;
 constexpr int kInputDescriptor = 3;           // of dtagent --input: the launcher's standard input
 constexpr std::size_t kFirstStdin = 4 << 10;  // of the first Stdin frame of a rank
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
@@ -75,11 +76,19 @@ struct Fact {
 struct Examine {  // ask for facts: "what"="clock" (answered at once), "all" or "libraries"
   std::vector<Fact> parameters;
 };
+struct TakeTicket {  // wait in the node's line for the job, instead of with an earlier ticket
+  std::uint64_t arrival_ms = 0;  // since 1970, as the job's first host said; 0: this is that host
+  std::uint32_t cores = 0;       // that the job wants here
+  CpuSet cpus;                   // these instead; empty: any
+  std::uint64_t runs_s = 0;      // it runs for this long at most; 0: without limit
+  std::vector<std::string> around;  // as in ClaimCores
+};
 struct ClaimCores {  // claim these for the job, instead of what an earlier ClaimCores has claimed
   CpuSet cpus;       // empty: none
   bool shared = false;  // CoreClaim::shared: also if others have them
   std::vector<std::string>
-      around;  // ids of jobs inside of which this one runs: it uses their cores
+      around;                // ids of jobs inside of which this one runs: it uses their cores
+  std::uint64_t runs_s = 0;  // as in TakeTicket
 };
 struct AddedVariable {
   std::uint32_t after = 0;  // insert it after this many variables of the base
@@ -171,6 +180,11 @@ struct Reached {
 };
 struct Examined {
   std::vector<Fact> facts;
+};
+struct CoresSeen {                // to a job that waits: what it must leave to others now
+  std::uint64_t arrival_ms = 0;   // of the job, as in TakeTicket, or by this node's clock
+  std::vector<CoreClaim> claims;  // as in NodeFacts; of those that wait only the ones before it
+  std::string problem;            // why this node cannot keep tickets; empty: it can
 };
 struct CoresClaimed {
   bool taken = false;             // another job has some of them, so nothing is claimed now
@@ -307,18 +321,18 @@ using Message =
                  Notice, Evidence, Environment, Stack, WatchRanks, RankStates, NativeStack,
                  Reconnect, Resume, Resumed, Received, WatchNotices, Leaving, StdinClosed, ServePmi,
                  PmiFence, PmiFenced, MpiNews, ServePmix, PmixReady, PmixFence, PmixFenced,
-                 PmixWanted, PmixGiven, ClaimCores, CoresClaimed>;
+                 PmixWanted, PmixGiven, ClaimCores, CoresClaimed, TakeTicket, CoresSeen>;
 
 // Who sends which. Each side visits all messages, so a forgotten message does not compile.
 template <class M>
 concept LaunchersMessage =
     OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill, Finish, Examine,
           OutputRules, Credit, Signal, Environment, WatchRanks, Reconnect, Resume, WatchNotices,
-          ServePmi, PmiFenced, ServePmix, PmixFenced, ClaimCores>;
+          ServePmi, PmiFenced, ServePmix, PmixFenced, ClaimCores, TakeTicket>;
 template <class M>
 concept AgentsMessage =
     OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited, Finished, Trouble,
           StdinTaken, Examined, Skipped, Notice, Evidence, Stack, RankStates, NativeStack, Resumed,
-          Leaving, StdinClosed, PmiFence, MpiNews, PmixReady, PmixFence, CoresClaimed>;
+          Leaving, StdinClosed, PmiFence, MpiNews, PmixReady, PmixFence, CoresClaimed, CoresSeen>;
 
 }  // namespace dtl

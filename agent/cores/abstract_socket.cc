@@ -49,10 +49,13 @@ void listen_abstract(const Fd& socket) {
   if (::listen(socket.get(), kQueue) != 0) throw system_error("cannot listen");
 }
 
+Fd accept_one(const Fd& socket) {
+  return Fd(::accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
+}
+
 void accept_waiting(const Fd& socket) {
   for (int taken = 0; taken <= kQueue; ++taken) {  // a queue holds one more than its length
-    const Fd connection(::accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!connection.valid()) return;
+    if (!accept_one(socket).valid()) return;
   }
 }
 

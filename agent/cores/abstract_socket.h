@@ -14,6 +14,8 @@ Fd bind_abstract(const std::string& name);
 // From now on a claim; further connections wait until accept_waiting() has closed them. Error(kOs).
 void listen_abstract(const Fd& socket);
 
+// The connection that waits longest; invalid if none waits.
+Fd accept_one(const Fd& socket);
 // Takes and closes the connections of those who asked whose the socket is, as many as may wait:
 // others may connect as fast as this takes.
 void accept_waiting(const Fd& socket);

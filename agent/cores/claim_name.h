@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/cores/name_words.h"
 #include "plan/pinning/cpu_set.h"
 
 namespace dtl {
@@ -24,8 +25,6 @@ struct ClaimName {
 };
 
 constexpr std::string_view kClaimPrefix = "dtlaunch-cores/1/";
-constexpr int kMostCpus = 65536;            // of a node
-constexpr std::size_t kMaxClaimName = 107;  // bytes: sun_path without its leading NUL
 
 // In as many names as it takes, since a name is short: all with the same job, time and number.
 // job_id: at most 16 bytes, without '/'.

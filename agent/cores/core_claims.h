@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "agent/cores/claim_name.h"
+#include "agent/cores/socket_holder.h"
 
 namespace dtl {
 
@@ -24,19 +26,17 @@ struct SeenClaim {
   bool intended = false;        // not claimed yet
   std::optional<uid_t> user;    // as the kernel says; absent: it does not say, or it is intended
   std::optional<pid_t> holder;  // absent: the same, or it is in another PID namespace
+  std::optional<std::chrono::milliseconds> until;  // of CLOCK_BOOTTIME: the job ends by then
 };
+
+// The sockets of claims, tickets and ends in the kernel's /proc/net/unix.
+std::vector<NamedSocket> job_sockets_in(std::string_view proc_net_unix);
+// Of this node. Error(kOs) if the kernel's list of sockets cannot be read.
+std::vector<NamedSocket> job_sockets_here();
 
 // The claims and intentions of other processes for one of these CPUs; none of job `own_job`. CPUs
 // that the holder itself may not use are left out, so nobody can claim more than they could run on.
-// Error(kOs) if the kernel's list of sockets cannot be read.
-std::vector<SeenClaim> claims_of_others(const CpuSet& allowed, std::string_view own_job);
-
-// The names of claims in the kernel's /proc/net/unix, with whether each listens.
-struct NamedSocket {
-  std::string name;  // without the leading NUL
-  bool listens = false;
-  std::uint32_t inode = 0;
-};
-std::vector<NamedSocket> claims_in(std::string_view proc_net_unix);
+std::vector<SeenClaim> claims_of_others(const std::vector<NamedSocket>& sockets,
+                                        const CpuSet& allowed, std::string_view own_job);
 
 }  // namespace dtl

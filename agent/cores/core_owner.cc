@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "agent/cores/abstract_socket.h"
+#include "agent/cores/ticket_name.h"
 #include "agent/cores/user_name.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -38,6 +39,12 @@ bool contains(const std::vector<std::string>& list, const std::string& one) {
   return std::find(list.begin(), list.end(), one) != list.end();
 }
 
+// 0 for less than that.
+std::uint64_t whole_seconds(milliseconds time) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time).count();
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 0));
+}
+
 auto order_of(const ClaimName& name) {
   return std::tie(name.job_id, name.number);
 }
@@ -49,7 +56,7 @@ CoreOwner::CoreOwner(std::string job_id, CpuSet allowed)
 
 std::vector<CoreClaim> CoreOwner::of_others() const {
   try {
-    return claims_on_node(allowed_, job_id_);
+    return claims_on_node(job_sockets_here(), allowed_, job_id_);
   } catch (const Error&) {
     return {};
   }
@@ -62,6 +69,7 @@ CoresClaimed CoreOwner::claim(const ClaimCores& order) {
   try {
     const ClaimName own{job_id_, boot_time(), order.shared, RandomNumbers()(), order.cpus};
     result.taken = !(order.shared ? share(own) : own_alone(own, order.around));
+    if (!result.taken && order.runs_s > 0) tell_end(own, std::chrono::seconds(order.runs_s));
   } catch (const Error& error) {
     release();
     result.problem = error.what();
@@ -108,10 +116,16 @@ bool CoreOwner::own_alone(const ClaimName& own, const std::vector<std::string>& 
   return !rivals.claimed;
 }
 
+void CoreOwner::tell_end(const ClaimName& own, std::chrono::seconds runs) {
+  const EndName end{own.job_id, own.since + runs, own.number};
+  sockets_.push_back(bind_abstract(write_end_name(end)));
+  listen_abstract(sockets_.back());
+}
+
 CoreOwner::Rivals CoreOwner::look(const ClaimName& own,
                                   const std::vector<std::string>& around) const {
   Rivals rivals;
-  for (const SeenClaim& other : claims_of_others(own.cpus, job_id_)) {
+  for (const SeenClaim& other : claims_of_others(job_sockets_here(), own.cpus, job_id_)) {
     if (other.says.shared || contains(around, other.says.job_id)) continue;
     if (!other.intended) rivals.claimed = true;
     if (other.intended) rivals.intended = true;
@@ -128,30 +142,36 @@ void CoreOwner::answer() {
   for (const Fd& socket : sockets_) accept_waiting(socket);
 }
 
-std::vector<CoreClaim> claims_on_node(const CpuSet& allowed, const std::string& own_job) {
-  return summarize(claims_of_others(allowed, own_job), boot_time());
+std::vector<CoreClaim> claims_on_node(const std::vector<NamedSocket>& sockets,
+                                      const CpuSet& allowed, const std::string& own_job) {
+  return summarize(claims_of_others(sockets, allowed, own_job), boot_time());
 }
 
 std::vector<CoreClaim> summarize(const std::vector<SeenClaim>& claims, milliseconds now) {
   constexpr std::uint32_t kUnknownUser = UINT32_MAX;  // no process has it: it is (uid_t)-1
-  std::map<std::tuple<std::uint32_t, std::string, bool>, std::pair<milliseconds, CpuSet>> joined;
+  struct Joined {
+    milliseconds since{};
+    CpuSet cpus;
+    std::optional<milliseconds> until;
+  };
+  std::map<std::tuple<std::uint32_t, std::string, bool>, Joined> joined;
   for (const SeenClaim& claim : claims) {
     if (claim.intended) continue;
     const auto key =
         std::tuple(claim.user.value_or(kUnknownUser), claim.says.job_id, claim.says.shared);
-    const auto [at, is_new] = joined.try_emplace(key, claim.says.since, claim.says.cpus);
+    const auto [at, is_new] =
+        joined.try_emplace(key, Joined{claim.says.since, claim.says.cpus, claim.until});
     if (is_new) continue;
-    at->second.first = std::min(at->second.first, claim.says.since);
-    at->second.second = at->second.second | claim.says.cpus;
+    at->second.since = std::min(at->second.since, claim.says.since);
+    at->second.cpus = at->second.cpus | claim.says.cpus;
   }
   std::vector<std::pair<milliseconds, CoreClaim>> sorted;
   for (auto& [key, value] : joined) {
     auto& [user, job, shared] = key;
-    const auto age = std::chrono::duration_cast<std::chrono::seconds>(now - value.first);
-    sorted.push_back(
-        {value.first,
-         {job, user, "", static_cast<std::uint64_t>(std::max<std::int64_t>(age.count(), 0)),
-          value.second, shared}});
+    CoreClaim claim{job, user, "", whole_seconds(now - value.since), value.cpus, shared};
+    // A job that is late still has a limit.
+    if (value.until) claim.left_s = std::max<std::uint64_t>(whole_seconds(*value.until - now), 1);
+    sorted.push_back({value.since, std::move(claim)});
   }
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& one, const auto& other) { return one.first < other.first; });

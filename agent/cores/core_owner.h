@@ -1,6 +1,7 @@
 #pragma once
 // CoreOwner: this agent's claim of cores for its job, and what other jobs have. Not thread-safe.
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -32,17 +33,19 @@ class CoreOwner {
   };
 
   void intend(const ClaimName& own);
+  void tell_end(const ClaimName& own, std::chrono::seconds runs);
   bool share(const ClaimName& own);
   bool own_alone(const ClaimName& own, const std::vector<std::string>& around);
   Rivals look(const ClaimName& own, const std::vector<std::string>& around) const;
 
   const std::string job_id_;
   const CpuSet allowed_;
-  std::vector<Fd> sockets_;  // several if the CPUs do not fit into one name
+  std::vector<Fd> sockets_;  // several if the CPUs do not fit into one name, or it ends by a time
 };
 
-// What jobs other than `own_job` have of these CPUs. Error(kOs) if the kernel does not say.
-std::vector<CoreClaim> claims_on_node(const CpuSet& allowed, const std::string& own_job = {});
+// What jobs other than `own_job` have of these CPUs. sockets: of the node.
+std::vector<CoreClaim> claims_on_node(const std::vector<NamedSocket>& sockets,
+                                      const CpuSet& allowed, const std::string& own_job = {});
 
 // As the wire carries them: the parts of a claim together, the oldest first. What one user has
 // claimed twice, as jobs inside of jobs do, is there twice for kMaxAround claims only, so that

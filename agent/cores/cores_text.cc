@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <utility>
 
 #include "base/text.h"
 
@@ -18,14 +20,33 @@ std::ptrdiff_t count_cores(const NodeTopology& topology, const CpuSet& cpus) {
 }
 
 // "1000 alice", "1000 " if the user has no name, "?" if nobody knows the user.
-std::string user_words(const CoreClaim& claim) {
-  if (claim.user_id == UINT32_MAX) return "?";
-  return fmt::format("{} {}", claim.user_id, printable(claim.user));
+std::string user_words(std::uint32_t id, const std::string& name) {
+  if (id == UINT32_MAX) return "?";
+  return fmt::format("{} {}", id, printable(name));
+}
+
+std::string tickets_text(const NodeTopology& topology, const std::vector<CoreClaim>& claims,
+                         const std::vector<Ticket>& tickets) {
+  std::map<std::pair<std::string, std::uint32_t>, std::ptrdiff_t> kept;  // cores, by job and user
+  for (const CoreClaim& claim : keep_for_waiting(topology, claims, tickets, nullptr)) {
+    kept[{claim.job_id, claim.user_id}] = count_cores(topology, claim.cpus);
+  }
+  std::string text;
+  for (const Ticket& ticket : tickets) {
+    const auto cores = ticket.cpus.empty() ? ticket.cores : count_cores(topology, ticket.cpus);
+    text += fmt::format(
+        "ticket {}\nuser {}\nage {}\narrival {}\nwants {}\nwants-cpus {}\nruns {}\nkept {}\n\n",
+        printable(ticket.job_id), user_words(ticket.user_id, ticket.user), ticket.age_s,
+        ticket.arrival_ms, cores, ticket.cpus.to_list(), ticket.runs_s,
+        kept[{ticket.job_id, ticket.user_id}]);
+  }
+  return text;
 }
 
 }  // namespace
 
-std::string cores_text(const NodeTopology& topology, const std::vector<CoreClaim>& claims) {
+std::string cores_text(const NodeTopology& topology, const std::vector<CoreClaim>& claims,
+                       const std::vector<Ticket>& tickets) {
   const CpuSet& allowed = topology.allowed;
   CpuSet left = allowed;
   for (const CoreClaim& claim : claims) {
@@ -36,11 +57,12 @@ std::string cores_text(const NodeTopology& topology, const std::vector<CoreClaim
                   count_cores(topology, allowed), left.to_list(), count_cores(topology, left));
   for (const CoreClaim& claim : claims) {
     const CpuSet cpus = claim.cpus & allowed;
-    text += fmt::format("job {}\nuser {}\nage {}\nshared {}\ncpus {}\ncores {}\n\n",
-                        printable(claim.job_id), user_words(claim), claim.age_s,
-                        claim.shared ? "yes" : "no", cpus.to_list(), count_cores(topology, cpus));
+    text += fmt::format("job {}\nuser {}\nage {}\nshared {}\ncpus {}\ncores {}\nleft {}\n\n",
+                        printable(claim.job_id), user_words(claim.user_id, claim.user), claim.age_s,
+                        claim.shared ? "yes" : "no", cpus.to_list(), count_cores(topology, cpus),
+                        claim.left_s);
   }
-  return text + "end\n";
+  return text + tickets_text(topology, claims, tickets) + "end\n";
 }
 
 }  // namespace dtl

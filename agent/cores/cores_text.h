@@ -5,13 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "plan/line/waiting_line.h"
 #include "plan/pinning/topology.h"
 
 namespace dtl {
 
 // What jobs of all users have: "cpus", "cores", "free-cpus" and "free-cores" of the node, then for
-// each claim "job", "user", "age", "shared", "cpus" and "cores". An empty line ends each part. Ends
-// with the line "end".
-std::string cores_text(const NodeTopology& topology, const std::vector<CoreClaim>& claims);
+// each claim "job", "user", "age", "shared", "cpus", "cores" and "left" (CoreClaim::left_s). Then,
+// for each ticket, "ticket" (the job), "user", "age", "arrival", "wants", "wants-cpus", "runs" and
+// "kept": how many free cores are kept for it. An empty line ends each part. Ends with the line
+// "end". tickets: in the order of the line.
+std::string cores_text(const NodeTopology& topology, const std::vector<CoreClaim>& claims,
+                       const std::vector<Ticket>& tickets = {});
 
 }  // namespace dtl

@@ -22,7 +22,7 @@
 #include "base/machine/runtime_folder.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "wire/push_marker.h"
+#include "wire/greeting.h"
 
 namespace dtl {
 namespace {

@@ -126,6 +126,10 @@ awaitable<void> AgentSession::watch_clock() {
       next_heartbeat_ = at + kHeartbeat;
       guard_.tick(supervisor_);
       if (cores_) cores_->answer();
+      if (line_) {
+        line_->pause(supervisor_.paused);
+        line_->answer();
+      }
       pmix_.tick();
       // If guard and agent were killed, only the keeper could end what is left.
       if (::getppid() != keeper_) feed(KeeperGone{keeper_});
@@ -190,7 +194,9 @@ void AgentSession::welcome(const Message& message, NodeFacts facts) {
   node_->sweep();
   feed(LauncherHeard{});
   cores_.emplace(welcome->job_id, facts.topology.allowed);
-  facts.claims = cores_->of_others();
+  line_.emplace(context_, tasks_, welcome->job_id, facts.topology,
+                [this](CoresSeen seen) { connection_.send(std::move(seen)); });
+  facts.claims = line_->taken();
   connection_.send(Hello{std::move(facts)});
 }
 
@@ -207,6 +213,16 @@ void AgentSession::start(Start start) {
   }
   record_file_.write(record_);
   feed(std::move(start));
+}
+
+void AgentSession::claim(const ClaimCores& order) {
+  CoresClaimed claimed = cores_->claim(order);
+  if (claimed.taken) {
+    claimed.claims = line_->taken();
+  } else {
+    line_->leave();
+  }
+  connection_.send(std::move(claimed));
 }
 
 void AgentSession::serve_pmix(const ServePmix& job) {
@@ -249,7 +265,11 @@ void AgentSession::act_on(Message message) {
       [&](const StopListening&) { node_->stop_listening(); },
       [&](const Reach& wanted) { node_->reach(wanted); },
       [&](const Examine& question) { node_->examine(question); },
-      [&](const ClaimCores& order) { connection_.send(cores_->claim(order)); },
+      [&](const ClaimCores& order) { claim(order); },
+      [&](TakeTicket& order) {
+        cores_->release();  // a job holds no cores while it waits
+        connection_.send(line_->take(std::move(order)));
+      },
       [&](ServePmi& job) { pmi_.serve(std::move(job)); },
       [&](PmiFenced& part) { pmi_.fenced(std::move(part)); },
       [&](const ServePmix& job) { serve_pmix(job); },
@@ -347,7 +367,10 @@ void AgentSession::perform(const Effect& effect) {
       [&](const SendMessage& sent) {
         // Nothing of the job is left here, and the next job may start as soon as dtlaunch has
         // ended.
-        if (std::holds_alternative<Finished>(sent.message) && cores_) cores_->release();
+        if (std::holds_alternative<Finished>(sent.message) && cores_) {
+          line_->leave();
+          cores_->release();
+        }
         // The supervisor is pure and cannot read the program's file.
         const auto* failed = std::get_if<SpawnFailed>(&sent.message);
         connection_.send(failed != nullptr ? Message(starter_.explained(*failed)) : sent.message);

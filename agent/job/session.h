@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/cores/core_line.h"
 #include "agent/cores/core_owner.h"
 #include "agent/job/guard_watch.h"
 #include "agent/job/node_questions.h"
@@ -64,6 +65,7 @@ class AgentSession {
   void dispatch(Message message);
   void act_on(Message message);
   void act_on_held();
+  void claim(const ClaimCores& order);
   void start(Start start);
   void serve_pmix(const ServePmix& job);
   void end_ranks(const Event& order);
@@ -101,7 +103,9 @@ class AgentSession {
   std::optional<Exit> exit_;
   // Set at Welcome, which has the job's id. Last: its threads post to the members above.
   std::optional<NodeQuestions> node_;
-  std::optional<CoreOwner> cores_;  // since Welcome
+  // Since Welcome, too.
+  std::optional<CoreOwner> cores_;
+  std::optional<CoreLine> line_;
 };
 
 }  // namespace dtl

@@ -82,6 +82,10 @@ bool ProcessHandle::ends_within(std::chrono::milliseconds patience) const {
   }
 }
 
+Fd watch_process(pid_t process) {
+  return open_pidfd(process);
+}
+
 Error fork_error(const std::string& attempted) {
   const int number = errno;
   return Error(Exit::kOs, attempted, errno_text(number), limit_command(number));

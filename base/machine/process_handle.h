@@ -32,6 +32,10 @@ class ProcessHandle {
   Fd pidfd_;
 };
 
+// Readable once the process has ended, whoever's it is. Invalid if there is no such process, or as
+// above.
+Fd watch_process(pid_t process);
+
 // Error(kOs) for a failed fork(2) or posix_spawn(3), reading errno now. EAGAIN is about the limit
 // of processes there, and the hint shows it.
 Error fork_error(const std::string& attempted);

@@ -30,7 +30,7 @@ enum class AfterPush { kServe, kSayWhere };
 
 // Looks for suitable programs that only the user and root can have written: beside `path`, on the
 // PATH, then in the cache, where their hash must match. If there are none, asks for `bundle`
-// (wire/push_marker.h) and reads it from standard input.
+// (wire/greeting.h) and reads it from standard input.
 // token: new random hexadecimal digits for each push, so that two pushes to one home directory do
 // not write into the same folder.
 std::string push_command(const std::string& path, const Bundle& bundle, const std::string& token,

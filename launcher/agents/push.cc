@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "plan/request/command_text.h"
 #include "wire/greeting.h"
-#include "wire/push_marker.h"
 
 namespace dtl {
 namespace {

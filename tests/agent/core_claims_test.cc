@@ -116,7 +116,7 @@ TEST(ClaimName, TakesSeveralNamesForManyPieces) {
   for (int cpu = 0; cpu < 4096; cpu += 2) claim.cpus.add(cpu);
   CpuSet joined;
   for (const std::string& name : write_claim_names(claim)) {
-    ASSERT_LE(name.size(), kMaxClaimName);
+    ASSERT_LE(name.size(), kMaxSocketName);
     const auto read = read_claim_name(name);
     ASSERT_TRUE(read) << name;
     EXPECT_EQ(read->job_id, claim.job_id);
@@ -160,7 +160,7 @@ TEST(ClaimName, LeavesOutCpusThatDoNotMatter) {
 }
 
 TEST(ClaimsIn, ReadsTheKernelsList) {
-  const auto found = claims_in(
+  const auto found = job_sockets_in(
       "Num       RefCount Protocol Flags    Type St Inode Path\n"
       "000000008a6cd1d3: 00000002 00000000 00010000 0001 01 20771 /run/systemd/private\n"
       "000000003f2b8b5c: 00000003 00000000 00000000 0001 03 20770\n"
@@ -335,7 +335,7 @@ TEST(AbstractSocket, TakesNoMoreConnectionsThanMayWait) {
 }
 
 SeenClaim seen(const std::string& job, int since, CpuSet cpus, std::optional<uid_t> user = 1000) {
-  return {{job, milliseconds(since), false, 1, std::move(cpus)}, false, user, {}};
+  return {{job, milliseconds(since), false, 1, std::move(cpus)}, false, user, {}, {}};
 }
 
 TEST(Summarize, JoinsThePartsOfAClaimAndPutsTheOldestFirst) {
