@@ -247,10 +247,12 @@ std::string owners_text(const std::vector<CoreClaim>& claims, const NodeTopology
       texts.push_back(plural(static_cast<std::int64_t>(claims.size() - kMostNamed), "more job"));
       break;
     }
-    texts.push_back(fmt::format("{} has {} {} of {} for {}", job_text(claim),
-                                claim.shared ? "shared" : "had", count_cores(topology, claim.cpus),
-                                plural(cores, "core"),
-                                age_text(static_cast<std::int64_t>(claim.age_s))));
+    const std::string part =
+        fmt::format("{} of {}", count_cores(topology, claim.cpus), plural(cores, "core"));
+    const std::string age = age_text(static_cast<std::int64_t>(claim.age_s));
+    texts.push_back(claim.waits ? fmt::format("{} has waited {} for {}", job_text(claim), age, part)
+                                : fmt::format("{} has {} {} for {}", job_text(claim),
+                                              claim.shared ? "shared" : "had", part, age));
   }
   return join(texts, ", ");
 }
@@ -272,7 +274,9 @@ Error too_few_cores(const Request& request, const std::vector<NodeFacts>& facts)
   if (more > 0)
     reason += fmt::format("; and on {}", plural(static_cast<std::int64_t>(more), "more host"));
   return Error(Exit::kTryAgain, "too few free cores", std::move(reason),
-               "the same command later, or --share-cores to run beside them");
+               request.placement.waits
+                   ? "a longer --wait, or --share-cores to run beside them"
+                   : "the same command with --wait, or with --share-cores to run beside them");
 }
 
 }  // namespace dtl

@@ -26,7 +26,7 @@ constexpr milliseconds kLookPerPlace{250}, kRarestLook{60'000};
 // Those in front look first, and nobody looks without end if something cannot be watched.
 constexpr milliseconds kAfterEnd{2}, kLeastPause{10}, kLongestTurn{2000};
 
-bool contains(const std::vector<std::string>& list, const std::string& one) {
+bool is_one_of(const std::vector<std::string>& list, const std::string& one) {
   return std::find(list.begin(), list.end(), one) != list.end();
 }
 
@@ -140,7 +140,7 @@ CoreLine::View CoreLine::look() {
   const auto seen = claims_of_others(sockets, topology_.allowed, job_id_);
   view.claims = claims_on_node(sockets, topology_.allowed, job_id_);
   const std::vector<std::string>& around = order_->around;
-  std::erase_if(view.claims, [&](const CoreClaim& each) { return contains(around, each.job_id); });
+  std::erase_if(view.claims, [&](const CoreClaim& each) { return is_one_of(around, each.job_id); });
   for (const SeenClaim& claim : seen) {
     if (claim.holder && !claim.says.shared) view.holders.push_back(*claim.holder);
   }
@@ -150,7 +150,7 @@ CoreLine::View CoreLine::look() {
   own.runs_s = order_->runs_s;
   std::vector<Ticket> tickets = tickets_.look(sockets, job_id_, wall_clock());
   std::erase_if(tickets, [&](const Ticket& each) {
-    return contains(around, each.job_id) || !goes_before(each, own);
+    return is_one_of(around, each.job_id) || !goes_before(each, own);
   });
   view.position = tickets.size();
   std::vector<std::string> nearest;
@@ -160,7 +160,7 @@ CoreLine::View CoreLine::look() {
   }
   for (const NamedSocket& socket : sockets) {
     const auto name = socket.listens ? read_ticket_name(socket.name) : std::nullopt;
-    if (name && contains(nearest, name->job_id)) view.before.push_back(socket);
+    if (name && is_one_of(nearest, name->job_id)) view.before.push_back(socket);
   }
   for (CoreClaim& kept : keep_for_waiting(topology_, view.claims, std::move(tickets), &own)) {
     view.claims.push_back(std::move(kept));

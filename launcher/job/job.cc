@@ -50,6 +50,7 @@ void hear(Turn& turn, const FromAgent& event) {
       [&](const PmixWanted& message) { hear_pmix_wanted(turn, event.node, message); },
       [&](const PmixGiven& message) { hear_pmix_given(turn, event.node, message); },
       [&](const CoresClaimed& message) { hear_claimed(turn, event.node, message); },
+      [&](const CoresSeen& message) { hear_seen(turn, event.node, message); },
       [&](const PmixReady&) { garbage(turn, event.node, "what dtpmix says to its agent only"); },
       [&](const RankStates& message) { hear_states(turn, event.node, message); },
       [&](const Finished& message) { hear_finished(turn, event.node, message); },
@@ -76,9 +77,9 @@ void tick(Turn& turn) {
   send_heartbeats(turn);
   watch_silence(turn);
   watch_searches(turn);
-  // --timeout counts from the beginning of the job: the start is part of it.
+  // --timeout counts from the beginning of the job: the start is part of it, but not the wait.
   if (turn.job.options.ending.timeout && turn.now >= *turn.job.options.ending.timeout &&
-      !turn.ending()) {
+      !turn.ending() && turn.job.state != JobState::kWaiting) {
     Outcome outcome;
     outcome.cause = Cause::kTimeout;
     outcome.exit_status = static_cast<int>(Exit::kTimeout);
@@ -104,6 +105,7 @@ void take(Turn& turn, const Event& event) {
                           [&](const Placed& of) { ranks_placed(turn, of); },
                           [&](const Judged& of) { network_judged(turn, of); },
                           [&](const Planned&) { transition(turn, Move::kPlanned); },
+                          [&](const MustWait& of) { must_wait(turn, of); },
                           [&](const Refused& of) { refused(turn, of); },
                           [&](const Signalled& of) { signalled(turn, of); },
                           [&](const Continued&) { continued(turn); },
@@ -121,6 +123,8 @@ const char* state_name(JobState state) {
   switch (state) {
     case JobState::kStarting:
       return "starting";
+    case JobState::kWaiting:
+      return "waiting";
     case JobState::kPreflight:
       return "preflight";
     case JobState::kPlanning:
@@ -166,7 +170,8 @@ JobTime next_wakeup(const Job& job) {
   if (job.mpi.left && job.state < JobState::kStopping) next = std::min(next, job.mpi.left_by);
   if (job.next_link) next = std::min(next, *job.next_link);
   // A job that is ending has deadlines of its own.
-  if (job.options.ending.timeout && job.state < JobState::kStopping) {
+  const bool works = job.state < JobState::kStopping && job.state != JobState::kWaiting;
+  if (job.options.ending.timeout && works) {
     next = std::min(next, *job.options.ending.timeout);
   }
   return next;

@@ -34,6 +34,7 @@ namespace dtl {
 // The order matters: from kStopping on the job is ending.
 enum class JobState {
   kStarting,   // agents are coming up
+  kWaiting,    // in line for cores that other jobs have
   kPreflight,  // the connect matrix: which node reaches which, at which address
   kPlanning,   // the plan is being made (and, in a dry run, printed)
   kClaiming,   // the nodes claim the plan's cores for the job
@@ -92,6 +93,11 @@ struct Judged {        // the answers to a round of probes
   bool again = false;  // they prove no network, and another round might
 };
 struct Planned {};
+struct MustWait {                   // no placement or no plan, since too few cores are free
+  std::vector<TakeTicket> tickets;  // of each node, without the arrival
+  std::string why;                  // who has the cores
+  std::string refusal;              // once the job has waited for too long
+};
 struct Refused {  // no placement, no network or no plan; or a dry run is over
   Cause cause = Cause::kCannotStart;
   int exit_status = 78;
@@ -111,20 +117,20 @@ struct OutputClosed {};
 struct Tick {};  // time has passed; see next_wakeup
 
 using Event = std::variant<AgentReady, AgentFailed, AgentLost, AgentSeen, LinkTried, FromAgent,
-                           Placed, Judged, Planned, Refused, Signalled, Continued, ToldToGo,
-                           HostsChanged, OutputClosed, Tick>;
+                           Placed, Judged, Planned, MustWait, Refused, Signalled, Continued,
+                           ToldToGo, HostsChanged, OutputClosed, Tick>;
 
 // ---- effects, to be performed in order
 struct Send {
   int node = 0;
   Message message;
 };
-struct PlaceRanks {};  // answer with Placed or Refused
+struct PlaceRanks {};  // answer with Placed, MustWait or Refused
 struct Probe {         // one Reach to each used node
   int round = 1;       // 2: whatever may lead anywhere, with all patience
 };
 struct JudgeNetwork {};  // all used nodes have said Reached: answer with Judged
-struct MakePlan {};      // answer with Planned or Refused
+struct MakePlan {};      // answer with Planned, MustWait or Refused
 struct ClaimNodes {};    // one ClaimCores to each node of the plan
 struct StartRanks {};    // one Start to each of them
 struct StopSelf {};  // SIGSTOP to dtlaunch, once everything sent has left; answer with Continued
@@ -211,6 +217,8 @@ struct JobOptions {
   Ending ending = {};        // the request's
   PortRange ports = {};      // the request's
   bool one_sigterm = false;  // a scheduler sends it to each node: any further one is the same
+  std::optional<JobTime> wait_limit = {};  // the request's
+  std::uint64_t arrival_ms = 0;            // in the line, of an earlier epoch; 0: it has not waited
   JobTime start_deadline =
       kSshDeadline + kHelloDeadline + kAnswerMargin;  // all agents are up, or fail
 };
@@ -235,6 +243,16 @@ struct Mpi {
   std::size_t fence_bytes = 0;                            // of all fences
   std::optional<Outcome> left;  // the first rank that exited without MPI_Finalize
   JobTime left_by{0};           // then the job ends, unless all ranks have ended
+};
+
+// The job's place in the lines of its nodes. It has tickets only in kWaiting.
+struct Waiting {
+  std::vector<TakeTicket> tickets;  // of each node; empty: it has never waited
+  std::uint64_t arrival_ms = 0;     // as the first of them said; 0: not known yet
+  std::set<int> asked, answered;    // nodes that were told to take a ticket, and have said so
+  std::string refusal;
+  JobTime began{0}, total{0};  // of this time in line; of earlier ones
+  bool told = false;           // the user knows of a node that cannot keep tickets
 };
 
 // Cores that are being claimed. If another job was faster on any node, there is another plan.
@@ -263,6 +281,7 @@ struct Job {
   Progress progress;
   bool asked = false;  // the used nodes have been asked a question
   int probe_round = 0;
+  Waiting waiting;
   Claiming claiming;
   std::vector<RankState> ranks;
   std::optional<Outcome> outcome;

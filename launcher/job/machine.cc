@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "launcher/job/preflight.h"
 #include "launcher/job/rank_events.h"
 #include "launcher/job/searches.h"
 #include "launcher/job/telling.h"
@@ -25,9 +26,14 @@ struct Row {
 constexpr Row kTable[] = {
     {JobState::kStarting, Move::kAllUp, JobState::kPreflight},
     {JobState::kStarting, Move::kAbandon, JobState::kFinishing},
+    {JobState::kWaiting, Move::kPlaced, JobState::kPreflight},
+    {JobState::kWaiting, Move::kPlanned, JobState::kClaiming},
+    {JobState::kWaiting, Move::kAbandon, JobState::kFinishing},
+    {JobState::kPreflight, Move::kMustWait, JobState::kWaiting},
     {JobState::kPreflight, Move::kProbed, JobState::kPlanning},
     {JobState::kPreflight, Move::kAbandon, JobState::kFinishing},
     {JobState::kPlanning, Move::kPlanned, JobState::kClaiming},
+    {JobState::kPlanning, Move::kMustWait, JobState::kWaiting},
     {JobState::kPlanning, Move::kAbandon, JobState::kFinishing},
     {JobState::kClaiming, Move::kTaken, JobState::kPlanning},
     {JobState::kClaiming, Move::kClaimed, JobState::kRunning},
@@ -90,13 +96,17 @@ void enter_finishing(Turn& turn) {
   check_agents(turn);
 }
 
-void enter(Turn& turn, JobState state) {
+void enter(Turn& turn, JobState from, JobState state) {
   switch (state) {
     case JobState::kStarting:
       break;
+    case JobState::kWaiting:
+      get_in_line(turn);
+      break;
     case JobState::kPreflight:
       turn.job.deadline = turn.now + kConnectDeadline + kAnswerMargin;
-      turn.effects.push_back(PlaceRanks{});
+      // A job that has waited has its places.
+      if (from == JobState::kStarting) turn.effects.push_back(PlaceRanks{});
       break;
     case JobState::kPlanning:
       turn.effects.push_back(MakePlan{});
@@ -130,7 +140,8 @@ void transition(Turn& turn, Move move) {
     if (row.from != turn.job.state || row.move != move) continue;
     turn.job.state = row.to;
     turn.job.deadline.reset();
-    enter(turn, row.to);
+    if (row.from == JobState::kWaiting) leave_line(turn);
+    enter(turn, row.from, row.to);
     return;
   }
 }

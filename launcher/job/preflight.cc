@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "launcher/job/losses.h"
@@ -42,10 +43,89 @@ void check_listening(Turn& turn) {
   transition(turn, Move::kProbed);
 }
 
+void take_ticket(Turn& turn, int node) {
+  Waiting& waiting = turn.job.waiting;
+  TakeTicket ticket = waiting.tickets[static_cast<std::size_t>(node)];
+  ticket.arrival_ms = waiting.arrival_ms;
+  turn.send(node, std::move(ticket));
+  waiting.asked.insert(node);
+}
+
+// The nodes in whose lines the job waits: those that have its ranks, or else all, in order.
+std::vector<int> nodes_in_line(const Job& job) {
+  if (!job.used.empty()) return job.used;
+  std::vector<int> all(job.nodes.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 }  // namespace
+
+// The first node says when the job has come; the others are told. So the job has the same place in
+// all lines, and no launcher's clock counts.
+void get_in_line(Turn& turn) {
+  Waiting& waiting = turn.job.waiting;
+  waiting.began = turn.now;
+  waiting.asked.clear();
+  waiting.answered.clear();
+  turn.job.claiming.rounds = 0;
+  if (turn.job.options.wait_limit) {
+    turn.job.deadline = turn.now + *turn.job.options.wait_limit - waiting.total;
+  }
+  for (const int node : nodes_in_line(turn.job)) {
+    take_ticket(turn, node);
+    if (waiting.arrival_ms == 0) return;
+  }
+}
+
+// --timeout is for the job's work.
+void leave_line(Turn& turn) {
+  const JobTime waited = turn.now - turn.job.waiting.began;
+  turn.job.waiting.total += waited;
+  auto& timeout = turn.job.options.ending.timeout;
+  if (timeout) *timeout += waited;
+}
+
+void must_wait(Turn& turn, const MustWait& event) {
+  Waiting& waiting = turn.job.waiting;
+  const bool is_new = waiting.tickets.empty();
+  if (is_new) waiting.arrival_ms = turn.job.options.arrival_ms;
+  waiting.tickets = event.tickets;
+  waiting.refusal = event.refusal;
+  if (turn.ending() || turn.job.state == JobState::kWaiting) return;
+  if (is_new) turn.notice(-1, "waiting for free cores: " + event.why);
+  transition(turn, Move::kMustWait);
+}
+
+void waited_too_long(Turn& turn) {
+  turn.notice(-1, turn.job.waiting.refusal);
+  refused(turn, Refused{Cause::kCannotStart, static_cast<int>(Exit::kTryAgain)});
+}
+
+void hear_seen(Turn& turn, int node, const CoresSeen& message) {
+  Waiting& waiting = turn.job.waiting;
+  if (turn.job.state != JobState::kWaiting || !waiting.asked.contains(node)) return;
+  if (!message.problem.empty() && !std::exchange(waiting.told, true)) {
+    turn.notice(node, "other jobs cannot see that this one waits: " + message.problem);
+  }
+  waiting.answered.insert(node);
+  if (waiting.arrival_ms == 0) {
+    waiting.arrival_ms = std::max<std::uint64_t>(message.arrival_ms, 1);
+    for (const int other : nodes_in_line(turn.job)) {
+      if (other != node) take_ticket(turn, other);
+    }
+  }
+  if (waiting.answered.size() < nodes_in_line(turn.job).size()) return;
+  if (turn.job.used.empty()) {
+    turn.effects.push_back(PlaceRanks{});
+  } else {
+    turn.effects.push_back(MakePlan{});
+  }
+}
 
 void ranks_placed(Turn& turn, const Placed& event) {
   // The job may have ended while the ranks were being placed.
+  if (turn.job.state == JobState::kWaiting) transition(turn, Move::kPlaced);
   if (turn.job.state != JobState::kPreflight || !turn.job.used.empty()) return;
   turn.job.used = event.nodes;
   for (std::size_t k = 0; k < event.nodes.size(); ++k) {
@@ -125,7 +205,8 @@ void hear_claimed(Turn& turn, int node, const CoresClaimed& message) {
   }
   if (claiming.answered.size() < turn.job.used.size()) return;
   if (!claiming.taken) return transition(turn, Move::kClaimed);
-  if (++claiming.rounds < kMostClaims) return transition(turn, Move::kTaken);
+  const bool waits = !turn.job.waiting.tickets.empty();
+  if (++claiming.rounds < kMostClaims || waits) return transition(turn, Move::kTaken);
   turn.notice(-1, fmt::format("other jobs took the cores of each of {} plans first. Try: the same "
                               "command again",
                               kMostClaims));

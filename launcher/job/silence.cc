@@ -151,8 +151,8 @@ void continued(Turn& turn) {
     node.link.excuse(absent);
   }
   plan_searches(turn);
-  // The pause, which suspends the leases, was announced only while the ranks ran (stops.cc).
-  if (turn.job.state != JobState::kRunning) {
+  // The pause, which suspends the leases, was announced only in some states (stops.cc).
+  if (!turn.may_pause()) {
     outlive_leases(turn, absent);
     if (turn.job.outlived_leases && !turn.ending()) return end_as_outlived(turn, absent);
   }
@@ -162,7 +162,7 @@ void continued(Turn& turn) {
   // At once: agents have had no sign of life since the pause.
   turn.job.next_heartbeat = turn.now;
   // The ranks were stopped with dtlaunch by pause() in stops.cc.
-  if (turn.job.state == JobState::kRunning) turn.send_to_all(Signal{SIGCONT});
+  if (turn.may_pause()) turn.send_to_all(Signal{SIGCONT});
 }
 
 }  // namespace dtl::job

@@ -11,15 +11,16 @@
 #include "base/text.h"
 #include "launcher/job/losses.h"
 #include "launcher/job/machine.h"
+#include "launcher/job/preflight.h"
 #include "launcher/job/searches.h"
 
 namespace dtl::job {
 namespace {
 
-// ^Z suspends the leases of agents whose ranks run. While the job ends nothing is stopped, because
-// that would delay the end.
+// ^Z suspends the leases of agents whose ranks run, or who wait in line. While the job ends nothing
+// is stopped, because that would delay the end.
 void pause(Turn& turn) {
-  if (turn.job.state == JobState::kRunning) turn.send_to_all(Signal{SIGSTOP});
+  if (turn.may_pause()) turn.send_to_all(Signal{SIGSTOP});
   turn.effects.push_back(StopSelf{});
 }
 
@@ -146,6 +147,7 @@ void refused(Turn& turn, const Refused& event) {
 }
 
 void deadline_passed(Turn& turn) {
+  if (turn.job.state == JobState::kWaiting) return waited_too_long(turn);
   turn.job.deadline.reset();
   const JobState waited_in = turn.job.state;
   for (int node = 0; node < turn.node_count(); ++node) {

@@ -17,6 +17,10 @@ struct Turn {
   std::vector<Effect> effects = {};
 
   bool ending() const { return job.state >= JobState::kStopping; }
+  // Agents wait for this dtlaunch while it is stopped.
+  bool may_pause() const {
+    return job.state == JobState::kRunning || job.state == JobState::kWaiting;
+  }
   NodeState& node(int index) { return job.nodes[static_cast<std::size_t>(index)]; }
   int node_count() const { return static_cast<int>(job.nodes.size()); }
   void send(int node, Message message) { effects.push_back(Send{node, std::move(message)}); }

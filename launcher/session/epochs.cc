@@ -132,6 +132,9 @@ class Epochs {
   }
 
   void add(const SessionResult& result, JobTime begin) {
+    // --timeout does not count the time in line, and the next epoch has its place there.
+    if (time_limit_) *time_limit_ += result.job.waiting.total;
+    options_.job.arrival_ms = result.job.waiting.arrival_ms;
     messages_.insert(messages_.end(), result.messages.begin(), result.messages.end());
     Epoch epoch;
     epoch.end = end_of(result);

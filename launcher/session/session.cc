@@ -131,6 +131,7 @@ SessionShell::SessionShell(const Request& request, const SessionOptions& options
   for (Host& host : hosts_of(request)) nodes_.emplace_back().host = std::move(host);
   JobOptions job = options.job;
   job.ending = request.ending;
+  job.wait_limit = request.placement.wait_limit;
   job.ports = request.network.ports;
   job_ = make_job(nodes_.size(), job);
   phases_.push_back({JobState::kStarting, JobTime{0}});
@@ -223,7 +224,7 @@ void SessionShell::state_changed(JobState before) {
   if (before == JobState::kStarting) {
     for (const std::string& line : fold_start_errors(nodes_)) console_.say(line);
   }
-  if (job_.state == JobState::kPreflight && log_level() >= LogLevel::kVerbose) {
+  if (before == JobState::kStarting && log_level() >= LogLevel::kVerbose) {
     console_.say(fmt::format("{} up after {:.2f} s", plural(nodes_.size(), "agent"),
                              static_cast<double>(now().count()) / 1000));
   }
@@ -284,6 +285,7 @@ LastWords SessionShell::hear(int index, Message& message) {
       [&](const CoresClaimed& claimed) {
         if (claimed.taken) node.facts->claims = claimed.claims;  // for the next plan
       },
+      [&](const CoresSeen& seen) { node.facts->claims = seen.claims; },
       // Only the state machine handles these.
       [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished, Trouble, Evidence,
                      Stack, RankStates, NativeStack, Heartbeat, Resumed, Received, Leaving,
@@ -301,8 +303,7 @@ void SessionShell::unless_refused(Do act) {
   try {
     act();
   } catch (const Error& error) {
-    console_.say(planning_.why_refused(error));
-    feed(job::Refused{Cause::kCannotStart, static_cast<int>(error.status())});
+    feed(planning_.refusal(error));
   }
 }
 

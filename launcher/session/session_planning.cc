@@ -77,15 +77,6 @@ std::vector<NodeFacts> facts_of(const SessionNodes& nodes) {
   return facts;
 }
 
-std::vector<PmiRank> pmi_ranks(const NodePlan& node) {
-  std::vector<PmiRank> ranks;
-  for (const RankPlan& rank : node.ranks) {
-    ranks.push_back(
-        {static_cast<std::uint32_t>(rank.rank), static_cast<std::uint32_t>(rank.program)});
-  }
-  return ranks;
-}
-
 // Options that name ranks by number.
 void check_rank_numbers(const SessionOptions& options, int ranks) {
   const std::string reason = fmt::format("the job has {}", plural(ranks, "rank"));
@@ -115,7 +106,7 @@ job::Placed SessionPlanning::place() {
   const std::vector<NodeFacts> all = facts_of(nodes_);
   // Several tasks on one machine are normal; several names of one machine may be a mistake in the
   // hostfile.
-  if (!request_.hosts_are_tasks) {
+  if (!request_.hosts_are_tasks && !std::exchange(told_aliases_, true)) {
     for (const std::string& line : describe_aliases(request_.hosts, nodes_of_hosts(all))) {
       console_.say(line);
     }
@@ -332,10 +323,13 @@ ServePmix SessionPlanning::pmix_of_job() const {
 }
 
 void SessionPlanning::claim() {
+  Ending left = job_.options.ending;
+  if (left.timeout) *left.timeout = std::max(*left.timeout - job_.last_step, JobTime{0});
   for (const NodePlan& planned : plan_->nodes) {
     const NodeFacts& facts = *nodes_[static_cast<std::size_t>(planned.host)].facts;
     CoreWish wish = cores_to_claim(request_, planned, facts);
-    send_to(nodes_, planned.host, ClaimCores{std::move(wish.cpus), wish.shared, request_.around});
+    send_to(nodes_, planned.host,
+            ClaimCores{std::move(wish.cpus), wish.shared, request_.around, longest_run(left)});
   }
 }
 
@@ -369,13 +363,19 @@ void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
   }
 }
 
-std::string SessionPlanning::why_refused(const Error& error) const {
-  if (options_.more_hosts == 0 || error.status() != Exit::kTryAgain) {
-    return as_typed(error, options_.typed).what();
+job::Event SessionPlanning::refusal(const Error& error) {
+  const bool lacks_cores = error.status() == Exit::kTryAgain;
+  const Error typed = as_typed(error, options_.typed);
+  if (lacks_cores && options_.more_hosts > 0) {
+    const auto more = static_cast<std::int64_t>(options_.more_hosts);
+    console_.say(fmt::format("{}: {}: asking {}", error.attempted(), error.reason(),
+                             plural(more, "more host")));
+  } else if (lacks_cores && request_.placement.waits && !options_.dry_run) {
+    return job::MustWait{tickets_for(request_, facts_of(nodes_)), error.reason(), typed.what()};
+  } else {
+    console_.say(typed.what());
   }
-  const auto more = static_cast<std::int64_t>(options_.more_hosts);
-  return fmt::format("{}: {}: asking {}", error.attempted(), error.reason(),
-                     plural(more, "more host"));
+  return job::Refused{Cause::kCannotStart, static_cast<int>(error.status())};
 }
 
 // Without the rank's number, which the console knows.

@@ -38,8 +38,8 @@ class SessionPlanning {
   // One Start to each node of the plan. wants_stdin: whether a rank gets standard input.
   void start(const std::function<bool(int rank)>& wants_stdin);
 
-  // For the user, of an error of any of these.
-  std::string why_refused(const Error& error) const;
+  // What an error of any of these means for the job. Tells the user, unless the job can wait.
+  job::Event refusal(const Error& error);
 
   // 0 before place().
   std::size_t ranks() const { return places_.size(); }
@@ -69,6 +69,7 @@ class SessionPlanning {
   Console& console_;
   const InterfaceFilter interfaces_;
   std::optional<PythonCheck> python_check_;  // in the first epoch only
+  bool told_aliases_ = false;
   std::vector<RankPlace> places_;
   std::optional<NetworkChoice> network_;
   std::optional<JobPlan> plan_;

@@ -1,8 +1,11 @@
 // Copies the plan's types field by field to the wire's types, which are unsigned.
 #include "launcher/session/start_messages.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "plan/wanted_cores.h"
 #include "wire/environments.h"
 #include "wire/frame.h"
 
@@ -56,6 +59,30 @@ std::vector<Message> start_messages(const NodePlan& node, const std::string& sec
     messages.emplace_back(std::move(part));
   }
   return messages;
+}
+
+std::vector<PmiRank> pmi_ranks(const NodePlan& node) {
+  std::vector<PmiRank> ranks;
+  for (const RankPlan& rank : node.ranks) {
+    ranks.push_back(
+        {static_cast<std::uint32_t>(rank.rank), static_cast<std::uint32_t>(rank.program)});
+  }
+  return ranks;
+}
+
+std::vector<TakeTicket> tickets_for(const Request& request, const std::vector<NodeFacts>& facts) {
+  std::vector<TakeTicket> tickets;
+  for (WantedCores& wanted : wanted_cores(request, facts)) {
+    tickets.push_back({0, static_cast<std::uint32_t>(wanted.cores), std::move(wanted.cpus),
+                       longest_run(request.ending), request.around});
+  }
+  return tickets;
+}
+
+std::uint64_t longest_run(const Ending& ending) {
+  if (!ending.timeout) return 0;
+  const JobTime all = *ending.timeout + ending.grace.value_or(kKillGrace) + JobTime(kReapDeadline);
+  return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(all).count());
 }
 
 }  // namespace dtl

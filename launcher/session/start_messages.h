@@ -1,12 +1,15 @@
 #pragma once
 // The messages that start a node's ranks: its part of the plan. Variables that its ranks share are
-// sent once, since with many ranks they are most of the bytes. Pure.
+// sent once, since with many ranks they are most of the bytes. And those that come before them.
+// Pure.
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "plan/job_plan.h"
+#include "plan/request/request.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -15,5 +18,15 @@ namespace dtl {
 // Error(kUsage) if a rank's arguments and environment are too long.
 std::vector<Message> start_messages(const NodePlan& node, const std::string& secret,
                                     const std::function<bool(int rank)>& wants_stdin);
+
+// Of a node, for ServePmi.
+std::vector<PmiRank> pmi_ranks(const NodePlan& node);
+
+// To wait in line on each host of the request, without the arrival. Throws Error if the job could
+// not start anyway.
+std::vector<TakeTicket> tickets_for(const Request& request, const std::vector<NodeFacts>& facts);
+
+// How long a job has its cores at most, in seconds; 0: it has no limit.
+std::uint64_t longest_run(const Ending& ending);
 
 }  // namespace dtl

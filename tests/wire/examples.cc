@@ -76,8 +76,12 @@ std::vector<Message> pmix_messages() {
 
 std::vector<Message> claim_messages() {
   return {
-      ClaimCores{CpuSet({0, 2}), false, {"00112233aabbccdd"}},
+      ClaimCores{CpuSet({0, 2}), false, {"00112233aabbccdd"}, 600},
       CoresClaimed{true, {{"00112233aabbccdd", 1000, "alice", 3600, CpuSet({2}), false}}, "no"},
+      TakeTicket{1700000000000, 2, CpuSet({0, 2}), 600, {"00112233aabbccdd"}},
+      CoresSeen{1700000000000,
+                {{"00112233aabbccdd", 1000, "alice", 3600, CpuSet({2}), false, true, 60}},
+                "no"},
   };
 }
 
