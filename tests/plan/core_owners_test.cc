@@ -93,7 +93,7 @@ TEST(CoreOwners, TakeWhatOthersLeaveAndSaySo) {
 TEST(CoreOwners, RefuseWhatDoesNotFitWithWhoHasTheCores) {
   EXPECT_EQ(refusal(request_for(1, 5), {node({claim(range(0, 3))})}),
             "too few free cores: on node1 job 1a2b of alice has had 4 of 8 cores for 2h05m. Try: "
-            "the same command later, or --share-cores to run beside them");
+            "the same command with --wait, or with --share-cores to run beside them");
   EXPECT_THAT(refusal(request_for(1, 1), {node({claim(range(0, 7))})}), HasSubstr("8 of 8 cores"));
 }
 

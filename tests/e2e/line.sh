@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# The waiting line. A job with --wait gets in line on its hosts while other jobs have the cores, and starts in its
+# turn, on all of them at once. The line is the same on all hosts, whoever asks, and whatever dies. A job that waits
+# holds no cores; one that does not wait leaves what is kept for those before it.
+. "$(dirname "$0")/lib.sh"
+use_open_paths # for jobs of other users
+need_cluster 3
+unset DTL_SHARE_CORES # as users have it
+limit=60
+jobs=$work/jobs
+mkdir -m 777 "$jobs"
+declare -A ids=([alice]=2001 [bob]=2002) running=()
+for host in "${hosts[@]}"; do
+  for user in alice bob; do
+    # shellcheck disable=SC2016
+    on "$host" bash -euc 'echo "$1:x:$2:$2::/run/$1:/bin/bash" >>/etc/passwd
+      echo "$1:*:19000:0:99999:7:::" >>/etc/shadow
+      install -d -o "$2" -g "$2" -m 700 "/run/$1"
+      cp -a /run/root/.ssh "/run/$1/.ssh"
+      chown -R "$2:$2" "/run/$1/.ssh"' user "$user" "${ids[$user]}" || fail "no $user on $host"
+  done
+done
+is() { as=(setpriv --reuid "${ids[$1]}" --regid "${ids[$1]}" --clear-groups env -i "PATH=$PATH" "HOME=/run/$1" "USER=$1"); }
+launch_as() { # USER ARGUMENTS of dtlaunch
+  is "$1"
+  run "$cluster" exec node1 "${as[@]}" "$bin/dtlaunch" "${@:2}"
+}
+
+# Each rank of job NAME notes its start, and stays until the file NAME.go exists.
+cat >"$work/hold" <<'RANK'
+#!/bin/sh
+echo "$(uname -n)" >>"$1.ranks"
+until [ -e "$1.go" ]; do sleep 0.05; done
+RANK
+chmod 755 "$work/hold"
+begin() { # NAME USER ARGUMENTS of dtlaunch: in the background
+  local name=$1
+  is "$2"
+  timeout -s KILL 150 "$cluster" exec node1 "${as[@]}" "$bin/dtlaunch" "${@:3}" "$work/hold" "$jobs/$name" \
+    >"$jobs/$name.out" 2>"$jobs/$name.err" </dev/null &
+  running[$name]=$!
+}
+has_ranks() { [ -e "$jobs/$1.ranks" ] && [ "$(wc -l <"$jobs/$1.ranks")" = "$2" ]; }
+runs() { wait_for 20 "the ranks of $1, which says $(cat "$jobs/$1.err")" has_ranks "$1" "$2"; } # NAME RANKS
+says_it_waits() { grep -q '^dtlaunch: waiting for free cores: ' "$jobs/$1.err"; }
+waits() { wait_for 20 "$1 to wait, which says $(cat "$jobs/$1.err")" says_it_waits "$1"; }      # NAME
+has_tickets() { [ "$(on "$1" grep -c ' 00010000 .* @dtlaunch-ticket/1/' /proc/net/unix)" = "$2" ]; }
+is_waiting() { [ ! -e "$jobs/$1.ranks" ] || fail "$1 has started"; }
+end() { # NAME [STATUS]
+  touch "$jobs/$1.go"
+  local rc=0
+  wait "${running[$1]}" || rc=$?
+  expect_equal "exit status of $1, which says $(cat "$jobs/$1.err")" "$rc" "${2:-0}"
+}
+launcher_of() { on node1 pgrep -f "^$bin/dtlaunch .*$jobs/$1\$" | head -n 1; }
+both=(-hosts node2,node3 -np 2 -ppn 1)
+
+# ---- in the order of their arrival, on all their hosts at once, and those that fit beside the first go beside it
+begin first alice -hosts node2 -np 1
+runs first 1
+begin second bob --wait "${both[@]}"
+waits second
+grep -Eq 'on node2 job [0-9a-f]{4} of alice has had' "$jobs/second.err" || fail "it says: $(cat "$jobs/second.err")"
+wait_for 10 "tickets on both hosts" has_tickets node3 1
+begin third alice --wait "${both[@]}"
+waits third
+wait_for 10 "two tickets" has_tickets node3 2
+# node3 is free, and kept for the second job.
+launch_as alice -hosts node3 -np 1 touch "$jobs/started"
+expect_status 75
+expect_err '^dtlaunch: too few free cores: on node3 job [0-9a-f]{4} of bob has waited [0-9]+s for [0-9]+ of [0-9]+ cores?'
+expect_err 'Try: the same command with --wait, or with --share-cores to run beside them$'
+[ ! -e "$jobs/started" ] || fail "it has started"
+launch_as alice --wait=1 -hosts node3 -np 1 touch "$jobs/started"
+expect_status 75
+expect_err 'waiting for free cores: on node3 job .* of bob has waited'
+expect_err 'too few free cores: on node3 job .* of bob'
+expect_within 15000
+is_waiting second
+end first
+runs second 2
+is_waiting third
+expect_equal "tickets on node2" "$(on node2 grep -c '@dtlaunch-ticket' /proc/net/unix)" 1
+end second
+runs third 2
+end third
+
+# ---- a shorter job may overtake, if the first could not start before its end
+begin limited alice --timeout 1000 -hosts node2 -np 1
+runs limited 1
+begin whole bob --wait "${both[@]}"
+waits whole
+wait_for 10 "a ticket on node3" has_tickets node3 1
+launch_as alice --wait --timeout 5 -hosts node3 -np 1 true
+expect_status 0
+begin long alice --wait --timeout 5000 -hosts node3 -np 1
+waits long
+is_waiting whole
+end limited
+runs whole 2
+is_waiting long
+end whole
+runs long 1
+end long
+
+# ---- whatever ends a job that waits takes it out of the line
+begin holder alice -hosts node2,node3 -np 2 -ppn 1
+runs holder 2
+for signal in KILL INT; do
+  begin "gone$signal" bob --wait "${both[@]}"
+  waits "gone$signal"
+  wait_for 10 "its ticket" has_tickets node3 1
+  signal "$signal" "$(launcher_of "gone$signal")"
+  wait "${running[gone$signal]}" && fail "it ended well"
+  wait_for 20 "its ticket to go" has_tickets node3 0
+done
+grep -q 'SIGINT: stopping the job' "$jobs/goneINT.err" || fail "it says: $(cat "$jobs/goneINT.err")"
+# One whose launcher is stopped lets others pass, and keeps its place for later.
+begin stopped bob --wait "${both[@]}"
+waits stopped
+wait_for 10 "its ticket" has_tickets node3 1
+stopped=$(launcher_of stopped)
+signal TSTP "$stopped"
+wait_for 20 "its ticket to go" has_tickets node3 0
+begin passing alice --wait "${both[@]}"
+waits passing
+end holder
+runs passing 2
+signal CONT "$stopped"
+wait_for 20 "its ticket" has_tickets node3 1
+end passing
+runs stopped 2
+end stopped
+
+# ---- a job takes whichever of its hosts are free first, and its time counts from its start
+begin one alice -hosts node2 -np 1
+begin two alice -hosts node3 -np 1
+runs one 1
+runs two 1
+is bob
+begin either bob --wait --timeout 4 -hosts node2,node3 -np 1 -ppn 1
+waits either
+sleep 5
+is_waiting either
+end two
+runs either 1
+expect_equal "the host of the job that takes either" "$(cat "$jobs/either.ranks")" node3
+end either
+end one
+
+# ---- options that contradict each other
+launch_as alice --wait --share-cores -hosts node2 -np 1 true
+expect_status 0
+expect_err -- '--wait'
+expect_hosts_idle 10
