@@ -256,6 +256,11 @@ bool TomlFile::is_string(const std::string& key) {
   return value != nullptr && value->is_string();
 }
 
+bool TomlFile::is_boolean(const std::string& key) {
+  const Value* value = impl_->ask(key);
+  return value != nullptr && value->is_boolean();
+}
+
 std::optional<double> TomlFile::number(const std::string& key) {
   const Value* value = impl_->ask(key);
   if (value == nullptr) return std::nullopt;

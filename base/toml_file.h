@@ -37,6 +37,7 @@ class TomlFile {
   std::optional<std::string> string(const std::string& key);
   std::optional<std::int64_t> integer(const std::string& key);
   bool is_string(const std::string& key);                // false also if it is absent
+  bool is_boolean(const std::string& key);               // the same
   std::optional<double> number(const std::string& key);  // integer or float
   std::optional<bool> boolean(const std::string& key);
   std::optional<std::vector<std::string>> strings(const std::string& key);

@@ -36,7 +36,8 @@ struct CompletedValue {
 enum class Follows {
   kNothing,
   kValue,
-  kPerhapsValue,  // unless the next word is an option
+  kPerhapsValue,   // unless the next word is an option
+  kPerhapsNumber,  // if the next word is one
   kTwoValues,
   kNameAndValue,  // two words "K V", or one "K=V"
   kLastValue,     // and no option follows it

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/options/completion.h"
+#include "base/options/options.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -64,6 +65,8 @@ std::size_t values_behind(const CompletedOption& option, const std::string& word
       return has_one ? 0 : 1;
     case Follows::kPerhapsValue:
       return has_one || next.starts_with('-') ? 0 : 1;
+    case Follows::kPerhapsNumber:
+      return !has_one && is_number_word(next) ? 1 : 0;
     case Follows::kTwoValues:
       return has_one ? 1 : 2;
     case Follows::kNameAndValue:

@@ -26,6 +26,7 @@ std::string real_range(double low, double high) {
 
 // "--timeout SECONDS": "not a number of seconds (1 to 5)", "too large (1 to 5 seconds)".
 std::string with_unit(std::string reason, std::string_view column) {
+  if (column.starts_with('[')) column = column.substr(1, column.size() - 2);  // "[SECONDS]"
   if (column != "SECONDS" && column != "HOURS") return reason;
   const std::string unit = to_lower(column);
   const std::size_t bounds = reason.find("number (");
@@ -52,6 +53,7 @@ std::string hint_for_file(const GivenOption& given, const std::string& hint) {
   switch (given.option->traits.in_file) {
     case FileValue::kList:
       return fmt::format("{} = [\"{}\"]", key, join(split(value, ','), "\", \""));
+    case FileValue::kFlagOrInteger:
     case FileValue::kInteger:
       return fmt::format("{} = {}", key, value);
     case FileValue::kText:

@@ -133,7 +133,9 @@ void OptionReader::take_known(const Option& option, const std::string& spelled,
                                         : is_secret(spelled));
   std::string typed = secret ? spelled : one_shell_word(word);
   for (std::size_t i = from; i < at_ && !secret; ++i) typed += " " + one_shell_word(words_[i]);
-  const bool needs_one = option.takes != Takes::kNothing && !manner_.empty_values;
+  const bool without = option.takes == Takes::kNothing ||
+                       (option.takes == Takes::kPerhapsNumber && attached == nullptr);
+  const bool needs_one = !without && !manner_.empty_values;
   if (needs_one && value.empty()) {
     throw option_error(printable(typed), "the value is empty",
                        fmt::format("{} {}", spelled, option.value));
@@ -159,6 +161,9 @@ std::string OptionReader::value_of(const Option& option, const std::string& spel
       // An empty word comes from a variable that a script has not set.
       if (words_[at_].empty()) return ++at_, "true";
       return is_true_or_false(words_[at_]) ? to_lower(words_[at_++]) : words_[at_++];
+    case Takes::kPerhapsNumber:
+      if (attached != nullptr) return attached;
+      return at_ < words_.size() && is_number_word(words_[at_]) ? words_[at_++] : "";
     case Takes::kValue:
       return attached != nullptr ? attached : next_value(spelled, option.value);
     case Takes::kWords:
@@ -261,7 +266,9 @@ bool OptionWords::has(std::string_view canonical) const {
 
 std::string canonical_form(const GivenOption& given) {
   const std::string flag = fmt::format("--{}", bare_name(given.option->names.back()));
-  return given.option->takes == Takes::kNothing ? flag : flag + "=" + given.value;
+  const bool alone = given.option->takes == Takes::kNothing ||
+                     (given.option->takes == Takes::kPerhapsNumber && given.value.empty());
+  return alone ? flag : flag + "=" + given.value;
 }
 
 std::string typed_form(const GivenOption& given) {

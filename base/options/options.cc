@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/text.h"
 
@@ -80,6 +81,8 @@ Follows follows_of(const Option& option) {
       return Follows::kValue;
     case Takes::kPerhapsValue:
       return Follows::kPerhapsValue;
+    case Takes::kPerhapsNumber:
+      return Follows::kPerhapsNumber;
     case Takes::kVariable:
       return Follows::kNameAndValue;
   }
@@ -119,6 +122,17 @@ std::string nearest_option(std::span<const Option> table, std::string_view spell
   return {};
 }
 
+bool is_number_word(const std::string& word) {
+  constexpr std::string_view kFirst = "0123456789.", kUnits = "smhd";
+  // "inf" and "nan" are names.
+  if (word.empty() || kFirst.find(word[0]) == kFirst.npos) return false;
+  char* end = nullptr;
+  std::strtod(word.c_str(), &end);
+  const std::string_view rest(end);
+  return end != word.c_str() &&
+         (rest.empty() || (rest.size() == 1 && kUnits.find(rest[0]) != kUnits.npos));
+}
+
 std::string options_text(std::span<const Option> table, const HelpLayout& layout) {
   std::string text;
   std::string_view group;
@@ -140,7 +154,8 @@ CompletedOption completed(const Option& option) {
   std::replace(known.help.begin(), known.help.end(), '\n', ' ');
   known.offered = option.traits.offered;
   known.follows = follows_of(option);
-  if (known.follows == Follows::kNothing) return known;
+  // Nothing completes a number.
+  if (known.follows == Follows::kNothing || known.follows == Follows::kPerhapsNumber) return known;
   known.value = value_of_column(option.value.substr(0, option.value.find(' ')));
   // The value is a variable's name, whatever the column calls it.
   if (option.takes == Takes::kVariable) known.value.fill = Fill::kVariable;

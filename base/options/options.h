@@ -18,9 +18,10 @@ namespace dtl {
 enum class Takes {
   kNothing,
   kValue,
-  kPerhapsValue,  // unless the next word is an option
-  kWords,         // one word and all that follow up to an option, joined as "a,b"
-  kVariable,      // two words "K V", or one "K=V"
+  kPerhapsValue,   // unless the next word is an option
+  kPerhapsNumber,  // "=VALUE", or the next word if it is a number
+  kWords,          // one word and all that follow up to an option, joined as "a,b"
+  kVariable,       // two words "K V", or one "K=V"
 };
 
 enum class Scope { kJob, kProgram };  // kProgram: also allowed after a ':'
@@ -29,9 +30,10 @@ enum class Scope { kJob, kProgram };  // kProgram: also allowed after a ':'
 enum class FileValue {
   kText,
   kInteger,
-  kRange,  // 4, or "2:4"
-  kList,   // ["a", "b"] for "a,b"
-  kPath,   // relative to the file's folder
+  kFlagOrInteger,  // true, or 600
+  kRange,          // 4, or "2:4"
+  kList,           // ["a", "b"] for "a,b"
+  kPath,           // relative to the file's folder
 };
 
 // Traits that only some options have.
@@ -72,6 +74,10 @@ const Option* find_option(std::span<const Option> table, std::string_view spelle
 
 // The documented spelling nearest to a mistyped one; empty if none is near.
 std::string nearest_option(std::span<const Option> table, std::string_view spelled);
+
+// Whether the word is the value of a Takes::kPerhapsNumber: "600", "1.5", and "10m" as a mistake
+// that the option can explain.
+bool is_number_word(const std::string& word);
 
 struct HelpLayout {
   std::size_t column = 24;        // column where explanations start

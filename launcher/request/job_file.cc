@@ -155,6 +155,11 @@ std::optional<std::string> value_of(TomlFile& file, const Option& option,
     return std::nullopt;
   }
   switch (option.traits.in_file) {
+    case FileValue::kFlagOrInteger:
+      if (file.is_boolean(key)) {
+        return file.boolean(key).value_or(false) ? std::optional<std::string>("") : std::nullopt;
+      }
+      [[fallthrough]];
     case FileValue::kInteger:
       if (const auto number = file.integer(key)) return std::to_string(*number);
       return std::nullopt;

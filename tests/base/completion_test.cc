@@ -132,5 +132,19 @@ TEST(CompletionAnswer, KnowsSubcommandsAndWhatTheyTake) {
   EXPECT_THAT(offered({}), ElementsAre("files\t", "kill\tend a job"));
 }
 
+// "--wait", "--wait 600": only a number behind it is its value.
+TEST(CompletionAnswer, TakesANumberForTheValueOfAnOptionThatMayHaveOne) {
+  CompletedOption wait{{"--wait"}, "in line", Follows::kPerhapsNumber};
+  const Completion completion{"p", true, {{"", "", {wait}, {Fill::kCommand}}}};
+  const auto answer = [&](const std::vector<std::string>& words) {
+    return completion_answer(completion, words);
+  };
+  EXPECT_EQ(answer({"--wait", "600", "a", ""}), "line\t3\n");
+  EXPECT_EQ(answer({"--wait", "a", ""}), "line\t2\n");
+  EXPECT_EQ(answer({"--wait=600", "a", ""}), "line\t2\n");
+  EXPECT_EQ(answer({"--wait", ""}), "files\t\n");
+  EXPECT_EQ(answer({"--wait", "60"}), "none\t\n");
+}
+
 }  // namespace
 }  // namespace dtl::completion_test

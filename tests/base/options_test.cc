@@ -49,6 +49,11 @@ const OptionTable<Given>& table() {
       {"How", {"--rate"}, "X", "a rate", into::real<&Given::rate>(0, 1e30)},
       {"How", {"--size"}, "N", "a size", into::whole<&Given::size>(0, std::int64_t{1} << 40)},
       {"How", {"--words"}, "WORD ...", "several", {Takes::kWords, into::text<&Given::file>().set}},
+      {"How",
+       {"--wait"},
+       "[SECONDS]",
+       "perhaps this long",
+       {Takes::kPerhapsNumber, into::text<&Given::resume>().set}},
   });
   return kTable;
 }
@@ -198,6 +203,29 @@ TEST(Options, CompleteThemselves) {
   EXPECT_EQ(completed(table().options()[2]).follows, Follows::kNothing);
   EXPECT_THAT(completed(table().options()[4]).value.words, ElementsAre("auto", "always"));
   EXPECT_EQ(completed(table().options()[5]).follows, Follows::kPerhapsValue);
+}
+
+TEST(Options, HaveANumberForAValueOnlyIfItFollows) {
+  const Manner manner{.help = "p --help"};
+  const auto read = [&](const Words& words) {
+    return read_option_words(table().options(), words, manner);
+  };
+  EXPECT_EQ(read({"--wait", "1.5"}).options.at(0).value, "1.5");
+  EXPECT_EQ(read({"--wait=x"}).options.at(0).value, "x");
+  for (const Words& words :
+       {Words{"--wait"}, {"--wait", "a"}, {"--wait", ""}, {"--wait", "--loud"}}) {
+    const OptionWords found = read(words);
+    EXPECT_EQ(found.options.at(0).value, "");
+    EXPECT_EQ(canonical_form(found.options.at(0)), "--wait");
+  }
+  EXPECT_THAT(read({"--wait", "a"}).rest, ElementsAre("a"));
+  EXPECT_EQ(refusal({"--wait="}, manner), "--wait=: the value is empty. Try: --wait [SECONDS]");
+  for (const std::string word : {"0", "600", ".5", "1e3", "10m", "2h"}) {
+    EXPECT_TRUE(is_number_word(word)) << word;
+  }
+  for (const std::string word : {"", ".", "-1", "+1", "inf", "7z", "10min", "1 2"}) {
+    EXPECT_FALSE(is_number_word(word)) << word;
+  }
 }
 
 }  // namespace
