@@ -49,6 +49,25 @@ void check_place(const Said& said, const Variables& environment) {
   if (!in_job) throw option_error(said.name, "this is not a job of PBS", "-launcher ssh");
 }
 
+// The option that the variable stands for, as a word of a command line; empty: it says no.
+std::string word_of(const ForeignVariable& known, const std::string& value) {
+  constexpr std::string_view kOptional = "[=%]";
+  std::string word(known.option);
+  const bool optional = word.ends_with(kOptional);
+  if (optional) word.resize(word.size() - kOptional.size());
+  const std::size_t at = word.find('%');
+  if (at != word.npos) return word.replace(at, 1, value);
+  // The option needs no value: the variable only switches it on.
+  if (says_no(value)) return {};
+  const bool says_yes = parse_truth(value).has_value();
+  if (optional && !says_yes) return word + "=" + value;
+  if (known.name.starts_with("DTL_") && !says_yes) {
+    throw option_error(fmt::format("{}={}", known.name, value), "neither yes nor no",
+                       fmt::format("{}=1", known.name));
+  }
+  return word;
+}
+
 std::vector<Said> read_variables(const Variables& environment) {
   std::vector<Said> all;
   for (const ForeignVariable& known : foreign_variables()) {
@@ -58,15 +77,8 @@ std::vector<Said> read_variables(const Variables& environment) {
     const std::string& value = found->second;
     const bool every_core = known.name == "I_MPI_PERHOST" && !parse_integer(value, 1, kMaxRanks);
     if (every_core) continue;  // "allcores" and similar: the default
-    std::string word(known.option);
-    // The option has no value: the variable only switches it on.
-    const std::size_t at = word.find('%');
-    if (at == word.npos && says_no(value)) continue;
-    if (at == word.npos && known.name.starts_with("DTL_") && !parse_truth(value)) {
-      throw option_error(fmt::format("{}={}", known.name, value), "neither yes nor no",
-                         fmt::format("{}=1", known.name));
-    }
-    if (at != word.npos) word.replace(at, 1, value);
+    const std::string word = word_of(known, value);
+    if (word.empty()) continue;
     all.push_back({found->first, value, {word}, known.of_site});
   }
   for (const auto& [name, value] : environment) {

@@ -355,6 +355,7 @@ std::span<const ForeignVariable> foreign_variables() {
   static constexpr ForeignVariable kTable[] = {
       {"DTL_SCHEDULER", "--scheduler=%"},
       {"DTL_SHARE_CORES", "--share-cores"},
+      {"DTL_WAIT", "--wait[=%]"},
       {"I_MPI_HYDRA_HOST_FILE", "-hostfile=%"},
       {"HYDRA_HOST_FILE", "-hostfile=%"},
       {"I_MPI_HYDRA_HOSTS_GROUP", "-hosts=%"},

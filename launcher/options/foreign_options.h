@@ -46,7 +46,7 @@ const ForeignOption* find_mca_parameter(std::string_view key);
 // overrides it.
 struct ForeignVariable {
   std::string_view name;
-  std::string_view option;  // "-hostfile=%"
+  std::string_view option;  // "-hostfile=%"; "--wait[=%]": "1" and other words for yes are no value
   bool of_site = false;     // sites set it for every job; warn if dtlaunch cannot do it
 };
 

@@ -5,11 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/options/option_table.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -23,6 +26,18 @@ std::vector<std::string> known_ways() {
   }
   std::sort(words.begin() + 2, words.end());
   return words;
+}
+
+// "300" for "5m", as other programs write times; empty for other texts.
+std::string in_seconds(const std::string& text) {
+  constexpr std::pair<char, double> kUnits[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+  for (const auto& [unit, factor] : kUnits) {
+    double number = 0;
+    if (!text.ends_with(unit)) continue;
+    if (!read_real(text.substr(0, text.size() - 1), 0, kMaxSeconds / factor, number).empty()) break;
+    return fmt::format("{}", number * factor);
+  }
+  return {};
 }
 
 }  // namespace
@@ -120,6 +135,18 @@ std::string read_range(const std::string& text, SizeRange& range) {
   // Assigned last: after an error the caller's range is unchanged.
   range = {static_cast<int>(*least), static_cast<int>(*most)};
   return {};
+}
+
+std::string read_seconds(const std::string& text, std::string_view option, double low, double high,
+                         JobTime& time) {
+  double value = 0;
+  std::string wrong = read_real(text, low, high, value);
+  if (const std::string meant = in_seconds(text); !meant.empty()) {
+    throw option_error(fmt::format("{} {}", option, text), "not a number of seconds",
+                       fmt::format("{} {}", option, meant));
+  }
+  if (wrong.empty()) time = std::chrono::milliseconds(std::llround(value * 1000));
+  return wrong;
 }
 
 }  // namespace dtl

@@ -54,4 +54,11 @@ std::uint32_t parse_umask(const std::string& text);
 std::string read_range(const std::string& text, SizeRange& range);
 constexpr std::string_view kRangeBackwards = "the range begins above its end";
 
+constexpr double kMaxSeconds = 366.0 * 24 * 3600;  // of options that take seconds
+// A number of seconds, fractions included, in milliseconds, the unit of a job's clocks. Sets `time`
+// and returns empty, or returns what is wrong. Throws Error(kUsage) for "5m", with "300" as the
+// hint.
+std::string read_seconds(const std::string& text, std::string_view option, double low, double high,
+                         JobTime& time);
+
 }  // namespace dtl

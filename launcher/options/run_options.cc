@@ -24,38 +24,18 @@ constexpr std::string_view kEnd = "How it ends";
 constexpr std::string_view kAbout = "About dtlaunch";
 
 constexpr int kMaxRestarts = 10'000;
-constexpr double kMaxSeconds = 366.0 * 24 * 3600;
 // The record of a job holds all tags in one line of 4096 bytes.
 constexpr std::size_t kMaxTagBytes = 64, kMaxTags = 32;
 constexpr double kMostReconnect = 24.0 * 3600;  // do not keep unreachable ranks running for longer
 
-// "300" for "5m", as other programs write times; empty for other texts.
-std::string in_seconds(const std::string& text) {
-  constexpr std::pair<char, double> kUnits[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-  for (const auto& [unit, factor] : kUnits) {
-    double number = 0;
-    if (!text.ends_with(unit)) continue;
-    if (!read_real(text.substr(0, text.size() - 1), 0, kMaxSeconds / factor, number).empty()) break;
-    return fmt::format("{}", number * factor);
-  }
-  return {};
-}
-
-// A number of seconds, fractions included. Stored in milliseconds, the unit of a job's clocks.
+// A number of seconds, fractions included.
 template <auto... Members>
 Target<B> seconds(double low, double high = kMaxSeconds) {
-  return {Takes::kValue,
-          [low, high](B& block, const std::string& text, const Option& option) -> std::string {
-            double value = 0;
-            std::string wrong = read_real(text, low, high, value);
-            if (const std::string meant = in_seconds(text); !meant.empty()) {
-              const std::string_view name = option.names.back();
-              throw option_error(fmt::format("{} {}", name, text), "not a number of seconds",
-                                 fmt::format("{} {}", name, meant));
-            }
-            if (!wrong.empty()) return wrong;
-            place<Members...>(block) = std::chrono::milliseconds(std::llround(value * 1000));
-            return {};
+  return {Takes::kValue, [low, high](B& block, const std::string& text, const Option& option) {
+            JobTime time{0};
+            std::string wrong = read_seconds(text, option.names.back(), low, high, time);
+            if (wrong.empty()) place<Members...>(block) = time;
+            return wrong;
           }};
 }
 

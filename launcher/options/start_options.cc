@@ -106,6 +106,20 @@ Target<B> exported() {
           }};
 }
 
+Target<B> wait() {
+  return {Takes::kPerhapsNumber,
+          [](B& block, const std::string& text, const Option& option) -> std::string {
+            Placement& placement = block.line.placement;
+            placement.waits = true;
+            placement.wait_limit.reset();
+            if (text.empty()) return {};
+            JobTime limit{0};
+            std::string wrong = read_seconds(text, option.names.back(), 0.001, kMaxSeconds, limit);
+            if (wrong.empty()) placement.wait_limit = limit;
+            return wrong;
+          }};
+}
+
 // how: all, none or list. The last one given wins.
 template <auto... Members>
 Target<B> inherit(const std::string& how) {
@@ -162,6 +176,8 @@ OptionRows where_options() {
        into::flag<&B::line, &CommandLine::placement, &Placement::oversubscribe>(), {.key = "oversubscribe"}},
       {kWhere, {"--share-cores"}, "", "also use cores that other jobs have claimed",
        into::flag<&B::line, &CommandLine::placement, &Placement::share_cores>(), {.key = "share_cores"}},
+      {kWhere, {"--wait"}, "[SECONDS]", "wait in line while other jobs have the cores; with\n"
+       "SECONDS at most this long: dtlaunch-queue(7)", wait(), {.key = "wait", .in_file = FileValue::kFlagOrInteger}},
       {kWhere, {"--iface"}, "NET[,NET]", "use only these networks: eth1, 10.0.0.0/24;\n"
        "or all but these: ^docker0", into::text<&B::line, &CommandLine::network, &NetworkOptions::interface>(),
        {.key = "interface"}},

@@ -22,6 +22,7 @@
 #include "launcher/request/program_hosts.h"
 #include "launcher/request/ring_variables.h"
 #include "launcher/request/scheduler_job.h"
+#include "launcher/request/waiting.h"
 #include "plan/core_owners.h"
 #include "plan/environment.h"
 #include "plan/request/host_token.h"
@@ -288,6 +289,7 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   // Relative paths start here: the nodes do not know this folder.
   request.programs = programs_of(line, around.working_directory);
   request.placement = line.placement;
+  settle_waiting(line, request.placement, settings.notices);
   request.pinning = line.pinning;
   request.pinning.environment = around.environment;
   request.environment = line.environment;
