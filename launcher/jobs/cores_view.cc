@@ -1,16 +1,12 @@
-// Columns are as wide as their widest text, up to a limit on a terminal. Lists of CPUs get what the
-// others leave there.
 #include "launcher/jobs/cores_view.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/machine/job_record.h"
 #include "base/text.h"
-#include "launcher/jobs/jobs_view.h"
+#include "launcher/jobs/text_table.h"
 
 namespace dtl {
 namespace {
@@ -26,6 +22,9 @@ class AnswerLines {
 
   bool ok() const { return ok_; }
   bool is_at_end() const { return rest_ == "end\n"; }
+  bool is_next(std::string_view key) const {
+    return ok_ && rest_.starts_with(key) && rest_.substr(key.size()).starts_with(' ');
+  }
 
   std::string_view value(std::string_view key) {
     const std::string_view line = next();
@@ -79,24 +78,53 @@ std::string job_in(std::string_view text) {
   return job.size() == kJobDigits && is_job_id_prefix(job) ? job : "?";
 }
 
-using Row = std::array<std::string, 7>;  // host, CPUs, cores, job, user, age, "shared"
+// nullopt: it is anything else.
+std::optional<ClaimedCores> read_claim(AnswerLines& lines, std::int64_t most_cores) {
+  ClaimedCores claim;
+  claim.job = job_in(lines.value("job"));
+  claim.user = user_in(lines.value("user"));
+  claim.age_s = lines.number("age", INT64_MAX);
+  const std::string_view shared = lines.value("shared");
+  claim.shared = shared == "yes";
+  claim.cpus = lines.cpus("cpus");
+  claim.cores = lines.number("cores", most_cores);
+  // A dtagent of 0.2 does not say it.
+  if (lines.is_next("left")) claim.left_s = lines.number("left", INT64_MAX);
+  lines.blank();
+  if (claim.user.empty() || (shared != "yes" && shared != "no")) return std::nullopt;
+  return claim;
+}
 
-std::vector<Row> rows_of(const std::vector<HostCores>& hosts, bool whole) {
-  const std::size_t digits = whole ? kJobDigits : kShownDigits;
-  std::vector<Row> rows = {{"HOST", "CPUS", "CORES", "JOB", "USER", "FOR", ""}};
-  for (const HostCores& host : hosts) {
-    const NodeCores& node = host.cores;
-    const auto part = [&](std::int64_t cores) {
-      return fmt::format("{} of {}", cores, node.cores);
-    };
-    for (const ClaimedCores& claim : node.claims) {
-      rows.push_back({host.host, claim.cpus, part(claim.cores), claim.job.substr(0, digits),
-                      claim.user, age_text(claim.age_s), claim.shared ? "shared" : ""});
-    }
-    rows.push_back({host.host, node.free_cpus.empty() ? "-" : node.free_cpus, part(node.free_cores),
-                    "free", "", "", ""});
+std::optional<WaitingTicket> read_ticket(AnswerLines& lines, std::int64_t most_cores) {
+  WaitingTicket ticket;
+  ticket.job = job_in(lines.value("ticket"));
+  ticket.user = user_in(lines.value("user"));
+  ticket.age_s = lines.number("age", INT64_MAX);
+  ticket.arrival_ms = lines.number("arrival", INT64_MAX);
+  // It may want more than the node has.
+  ticket.cores = lines.number("wants", kMostCores);
+  ticket.cpus = lines.cpus("wants-cpus");
+  ticket.runs_s = lines.number("runs", INT64_MAX);
+  ticket.kept = lines.number("kept", most_cores);
+  lines.blank();
+  if (ticket.user.empty()) return std::nullopt;
+  return ticket;
+}
+
+void add_host(const HostCores& host, std::optional<int> columns, std::vector<TableRow>& rows) {
+  const NodeCores& node = host.cores;
+  const auto part = [&](std::int64_t cores) { return fmt::format("{} of {}", cores, node.cores); };
+  for (const ClaimedCores& claim : node.claims) {
+    rows.push_back({host.host, claim.cpus, part(claim.cores), shown_job(claim.job, columns),
+                    claim.user, age_text(claim.age_s), claim.shared ? "shared" : ""});
   }
-  return rows;
+  rows.push_back({host.host, node.free_cpus.empty() ? "-" : node.free_cpus, part(node.free_cores),
+                  "free", "", "", ""});
+  for (const WaitingTicket& ticket : node.waiting) {
+    if (ticket.kept == 0) continue;
+    rows.push_back({host.host, "of these", part(ticket.kept), shown_job(ticket.job, columns),
+                    ticket.user, age_text(ticket.age_s), "waits"});
+  }
 }
 
 }  // namespace
@@ -109,48 +137,28 @@ std::optional<NodeCores> parse_node_cores(std::string_view text) {
   node.free_cpus = lines.cpus("free-cpus");
   node.free_cores = lines.number("free-cores", node.cores);
   lines.blank();
-  while (lines.ok() && !lines.is_at_end()) {
-    ClaimedCores claim;
-    claim.job = job_in(lines.value("job"));
-    claim.user = user_in(lines.value("user"));
-    claim.age_s = lines.number("age", INT64_MAX);
-    const std::string_view shared = lines.value("shared");
-    claim.shared = shared == "yes";
-    claim.cpus = lines.cpus("cpus");
-    claim.cores = lines.number("cores", node.cores);
-    lines.blank();
-    if (claim.user.empty() || (shared != "yes" && shared != "no")) return std::nullopt;
-    node.claims.push_back(std::move(claim));
+  while (lines.is_next("job")) {
+    auto claim = read_claim(lines, node.cores);
+    if (!claim) return std::nullopt;
+    node.claims.push_back(std::move(*claim));
   }
-  if (!lines.ok()) return std::nullopt;
+  while (lines.is_next("ticket")) {
+    auto ticket = read_ticket(lines, node.cores);
+    if (!ticket) return std::nullopt;
+    node.waiting.push_back(std::move(*ticket));
+  }
+  if (!lines.ok() || !lines.is_at_end()) return std::nullopt;
   return node;
 }
 
+std::string shown_job(const std::string& job, std::optional<int> columns) {
+  return job.substr(0, columns ? kShownDigits : kJobDigits);
+}
+
 std::string cores_table(const std::vector<HostCores>& hosts, std::optional<int> columns) {
-  constexpr std::size_t kCpus = 1;
-  constexpr std::array<std::size_t, 7> kMost = {16, 0, 12, 4, 12, 6, 6};  // 0: what is left
-  const std::vector<Row> rows = rows_of(hosts, !columns);
-  std::array<std::size_t, 7> widths{};
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  if (columns) {
-    std::size_t others = widths.size() - 1;  // blanks between columns
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (i != kCpus) others += widths[i] = std::min(widths[i], kMost[i]);
-    }
-    widths[kCpus] =
-        std::min(widths[kCpus], static_cast<std::size_t>(std::max(*columns, 80)) - others);
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += fmt::format("{:<{}} ", fit_column(row[i], widths[i]), widths[i]);
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
+  std::vector<TableRow> rows = {{"HOST", "CPUS", "CORES", "JOB", "USER", "FOR", ""}};
+  for (const HostCores& host : hosts) add_host(host, columns, rows);
+  return text_table(rows, {16, 0, 12, 4, 12, 6, 6}, columns);
 }
 
 }  // namespace dtl
