@@ -24,13 +24,17 @@ struct JobRecord {
   std::vector<std::string> tags;  // launcher: the user's, none of which has a comma
   int ranks = 0;                  // launcher: of the job; agent: of this node
   std::int64_t since = 0;         // seconds since 1970
-  std::string state;  // launcher's: "starting", "running", "restarting", ... "ended", or kLostState
+  // launcher's: "starting", kWaitingState, "running", "restarting", ... "ended", or kLostState
+  std::string state;
   int exit_status = 0;              // once ended
   bool detached = false;            // its output is kept
   bool labelled = false;            // -l
   int restarts = 0;                 // launcher: how often the ranks were restarted
   std::vector<std::string> epochs;  // launcher: how each of the last epochs ended, a line each
 };
+
+// The state of a job that waits in line for cores.
+constexpr const char* kWaitingState = "waiting";
 
 // The state in the kept record of a job whose launcher was killed, set by the cleanup.
 constexpr const char* kLostState = "lost";

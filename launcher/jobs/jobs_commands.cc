@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <ctime>
 #include <optional>
 #include <set>
@@ -19,7 +20,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/agents/agent_query.h"
-#include "launcher/jobs/cores_view.h"
 #include "launcher/screen/output_writer.h"
 #include "plan/request/host_token.h"
 
@@ -61,29 +61,9 @@ void tell_of_shares(const std::vector<JobView>& jobs) {
                   join(hosts, ",")));
 }
 
-// Readers of a pipe want nothing cut.
-std::optional<int> table_columns(const JobsCommand& command) {
-  if (command.wide || ::isatty(STDOUT_FILENO) == 0) return std::nullopt;
-  return terminal_columns(STDOUT_FILENO);
-}
-
-// Like list(), for ps --cores.
-int list_cores(const JobsCommand& command, const StartOptions& start) {
+int show_cores(const JobsCommand& command, const StartOptions& start) {
   int failed = 0;
-  std::vector<HostCores> hosts;
-  for (Answer& answer : ask_agents(command.hosts, runner_by(start), {"--cores"}, kPatience)) {
-    auto cores = parse_node_cores(answer.text);
-    if (!cores && !answer.error) {
-      answer.error = Error(Exit::kOs, answer.host.name + ": cannot tell who has its cores",
-                           "the answer of its dtagent is not a list of cores");
-    }
-    if (answer.error) {
-      log_error(answer.error->what());
-      if (failed == 0) failed = static_cast<int>(answer.error->status());
-      continue;
-    }
-    hosts.push_back({answer.host.name, std::move(*cores)});
-  }
+  const std::vector<HostCores> hosts = list_node_cores(command, start, &failed);
   if (!hosts.empty()) write_all(STDOUT_FILENO, cores_table(hosts, table_columns(command)));
   return failed;
 }
@@ -151,26 +131,28 @@ int report_end(const JobView& job, const std::vector<Ended>& ends, int signal) {
   return static_cast<int>(Exit::kTryAgain);
 }
 
-int kill_job(const JobsCommand& command, const StartOptions& start) {
-  int failed = 0;
-  const auto jobs = list_jobs(command.hosts, start, &failed);
-  const JobView& job = find_job(jobs, command.job);
+// Whether a job has ended or was lost, so that nothing of it can be ended; if so, says so.
+bool is_over(const JobView& job) {
   if (job.status == JobStatus::kEnded) {
     log_notice(
         fmt::format("job {} has ended already, with status {}", job.id, job.record.exit_status));
-    return 0;
+    return true;
   }
   if (job.status == JobStatus::kCleaned) {
     log_notice(fmt::format(
         "job {} was lost, its launcher having been killed; nothing of it is left", job.id));
-    return 0;
+    return true;
   }
-  // Asks the launcher first, because it ends the job in order on all its hosts. Asks the agents
-  // only if there is no launcher.
-  auto ends = end_on({launcher_host_of(job)}, job, command.signal, start);
+  return false;
+}
+
+// Asks the launcher first, because it ends the job in order on all its hosts. Asks the agents only
+// if there is no launcher.
+int end_job(const JobView& job, int signal, int failed, const StartOptions& start) {
+  auto ends = end_on({launcher_host_of(job)}, job, signal, start);
   // Always SIGTERM: agents take it as the order to end their ranks.
   if (ends.empty() && !job.agents.empty()) ends = end_on(job.agents, job, SIGTERM, start);
-  if (!ends.empty()) return report_end(job, ends, command.signal);
+  if (!ends.empty()) return report_end(job, ends, signal);
   // No launcher or agent was left, only processes without an agent.
   if (wants_clean(job)) {
     log_notice(fmt::format("job {} is {}: what it left is ended and forgotten with: {}", job.id,
@@ -179,6 +161,31 @@ int kill_job(const JobsCommand& command, const StartOptions& start) {
     log_notice(fmt::format("nothing of job {} runs any more on the hosts that were asked", job.id));
   }
   return failed;
+}
+
+int kill_job(const JobsCommand& command, const StartOptions& start) {
+  int failed = 0;
+  const auto jobs = list_jobs(command.hosts, start, &failed);
+  const JobView& job = find_job(jobs, command.job);
+  return is_over(job) ? 0 : end_job(job, command.signal, failed, start);
+}
+
+// Only the launcher knows whether its job waits. It may start while the signal is on its way.
+int cancel_job(const JobsCommand& command, const StartOptions& start) {
+  int failed = 0;
+  JobView job = find_job(list_jobs(command.hosts, start, &failed), command.job);
+  if (!job.launcher_seen) {
+    const auto there = list_jobs({launcher_host_of(job)}, start, &failed);
+    job = find_job(there, job.id);
+  }
+  if (is_over(job)) return 0;
+  if (job.status == JobStatus::kAlive && job.state == kWaitingState) {
+    return end_job(job, SIGTERM, failed, start);
+  }
+  const std::string id = job.id.substr(0, 4);
+  throw file_error("job " + job.id, "",
+                   fmt::format("it is {}, and cancel ends only jobs that wait", job.state),
+                   wants_clean(job) ? clean_command({job}) : "dtlaunch kill " + id);
 }
 
 int clean(const JobsCommand& command, const StartOptions& start) {
@@ -204,6 +211,31 @@ int clean(const JobsCommand& command, const StartOptions& start) {
 }
 
 }  // namespace
+
+std::optional<int> table_columns(const JobsCommand& command) {
+  // Readers of a pipe want nothing cut.
+  if (command.wide || ::isatty(STDOUT_FILENO) == 0) return std::nullopt;
+  return terminal_columns(STDOUT_FILENO);
+}
+
+std::vector<HostCores> list_node_cores(const JobsCommand& command, const StartOptions& start,
+                                       int* failed) {
+  std::vector<HostCores> hosts;
+  for (Answer& answer : ask_agents(command.hosts, runner_by(start), {"--cores"}, kPatience)) {
+    auto cores = parse_node_cores(answer.text);
+    if (!cores && !answer.error) {
+      answer.error = Error(Exit::kOs, answer.host.name + ": cannot tell who has its cores",
+                           "the answer of its dtagent is not a list of cores");
+    }
+    if (answer.error) {
+      log_error(answer.error->what());
+      if (*failed == 0) *failed = static_cast<int>(answer.error->status());
+      continue;
+    }
+    hosts.push_back({answer.host.name, std::move(*cores)});
+  }
+  return hosts;
+}
 
 std::vector<JobView> list_jobs(const std::vector<Host>& hosts, const StartOptions& start,
                                int* failed) {
@@ -241,7 +273,9 @@ int run_jobs_command(const std::string& name, const std::vector<std::string>& ar
     write_all(STDOUT_FILENO, jobs_help(name));
     return 0;
   }
-  if (name == "ps") return command.cores ? list_cores(command, start) : list(command, start);
+  if (name == "ps") return command.cores ? show_cores(command, start) : list(command, start);
+  if (name == "queue") return show_queue(command, start);
+  if (name == "cancel") return cancel_job(command, start);
   if (name == "kill") return kill_job(command, start);
   if (name == "clean") return clean(command, start);
   return name == "logs" ? show_logs(command, start) : attach(command, start);

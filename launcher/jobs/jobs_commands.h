@@ -1,12 +1,14 @@
 #pragma once
-// dtlaunch ps, logs, attach, kill and clean: dtlaunch-jobs(1). They ask the dtagent of each host,
-// here or over ssh, which reads the records that jobs leave in the user's folder. No server or
-// daemon keeps a list of jobs.
+// dtlaunch ps, queue, logs, attach, kill, cancel and clean: dtlaunch-jobs(1). They ask the dtagent
+// of each host, here or over ssh, which reads the records that jobs leave in the user's folder. No
+// server or daemon keeps a list of jobs.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "launcher/agents/agent_start.h"
+#include "launcher/jobs/cores_view.h"
 #include "launcher/jobs/jobs_view.h"
 #include "launcher/options/jobs_options.h"
 
@@ -23,8 +25,18 @@ int run_jobs_command(const std::string& name, const std::vector<std::string>& ar
 std::vector<JobView> list_jobs(const std::vector<Host>& hosts, const StartOptions& start,
                                int* failed);
 
+// The cores of all hosts that answer, and who waits for them; the rest as list_jobs().
+std::vector<HostCores> list_node_cores(const JobsCommand& command, const StartOptions& start,
+                                       int* failed);
+
+// The width of a table on standard output; nullopt: nothing is cut.
+std::optional<int> table_columns(const JobsCommand& command);
+
 // The host of a job's launcher, under the name that reaches it from here.
 Host launcher_host_of(const JobView& job);
+
+// In queue_command.cc.
+int show_queue(const JobsCommand& command, const StartOptions& start);
 
 // logs and attach, in jobs_logs.cc. attach() returns the job's own exit status.
 int show_logs(const JobsCommand& command, const StartOptions& start);

@@ -147,7 +147,7 @@ int up(const SubcommandOptions& given, StartOptions start, const FindJob& find_j
   tell_of_lost_holders();
   send_down(options.start.kept_job);  // the new hosts replace those of the old holder
   // Returns when `news` reports the start; hold() continues in the background process.
-  return run_in_background([&](const StartNews& news) { return hold(options, news); }, [] {});
+  return run_in_background([&](const StartNews& news) { return hold(options, news); }, {});
 }
 
 int down(const FindJob& find_job) {

@@ -141,6 +141,22 @@ std::string help_all_text() {
   return text;
 }
 
+std::string submit_help_text() {
+  std::string text =
+      "usage: dtlaunch submit [options] program [argument ...] [: [options] ...]\n";
+  for (const Subcommand& subcommand : subcommand_table()) {
+    if (subcommand.name == kSubmitCommand) text += summary_sentence(subcommand);
+  }
+  text +=
+      "The same as dtlaunch --detach --wait: prints the job's id, and returns once the\n"
+      "job runs, or waits for cores that other jobs have. Takes all options of dtlaunch.\n";
+  text += options_text(common_options());
+  return text +
+         "\nMore help\n"
+         "  dtlaunch --help-all     all options\n"
+         "  man dtlaunch-queue      the waiting line\n";
+}
+
 std::string help_topic_text(const std::string& word) {
   std::vector<std::string> known;
   for (const HelpTopic& topic : kTopics) {

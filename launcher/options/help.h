@@ -32,6 +32,9 @@ std::string help_text();
 // All options.
 std::string help_all_text();
 
+// dtlaunch submit --help
+std::string submit_help_text();
+
 // The options of one topic, or the example of a file. Throws Error(kUsage) for a word that names
 // none; names of commands are not taken here, since each command has a --help of its own.
 std::string help_topic_text(const std::string& word);

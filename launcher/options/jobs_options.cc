@@ -1,4 +1,4 @@
-// What the five commands share beyond their tables: which of them take a job, and the form of a
+// What these commands share beyond their tables: which of them take a job, and the form of a
 // job's id.
 #include "launcher/options/jobs_options.h"
 
@@ -44,7 +44,7 @@ void check_cores(const JobsCommand& command) {
 }  // namespace
 
 bool wants_job(const std::string& name) {
-  return name != "ps" && name != "clean";
+  return name != "ps" && name != "clean" && name != "queue";
 }
 
 JobsCommand parse_jobs_command(const std::string& name, const std::vector<std::string>& arguments) {

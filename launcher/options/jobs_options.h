@@ -1,6 +1,6 @@
 #pragma once
-// JobsCommand: the command lines of dtlaunch ps, logs, attach, kill and clean as one value;
-// dtlaunch-jobs(1). These five ask hosts about jobs and share their options; launcher/jobs runs
+// JobsCommand: the command lines of dtlaunch ps, queue, logs, attach, kill, cancel and clean as one
+// value; dtlaunch-jobs(1). They ask hosts about jobs and share their options; launcher/jobs runs
 // them.
 
 #include <string>
@@ -13,7 +13,7 @@ namespace dtl {
 
 struct JobsCommand : SubcommandOptions {
   std::vector<Host> hosts;  // to ask; this machine if the line names none
-  std::string job;          // a prefix of its id; not for ps and clean
+  std::string job;          // a prefix of its id; not for ps, queue and clean
 };
 
 // arguments: those after the name. Reads the hostfile, except for --help, which needs no files.

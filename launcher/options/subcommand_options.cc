@@ -218,6 +218,10 @@ std::vector<Row> own_rows(const std::string& name) {
              into::whole<&Sub::rank>(0, kMaxRanks - 1)},
             label_row(), reconnect_row()};
   }
+  if (name == "queue") {
+    return {{kOptions, {"--json"}, "", "print the line as JSON", into::flag<&Sub::json>()},
+            {kOptions, {"-w", "--wide"}, "", "never shorten lists and ids", into::flag<&Sub::wide>()}};
+  }
   if (name == "attach") return {label_row(), reconnect_row()};
   if (name == "kill") {
     return {{kOptions, {"-s", "--signal"}, "SIGNAL", "send this signal; default TERM, which ends the job",

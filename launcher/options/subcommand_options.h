@@ -32,7 +32,7 @@ struct SubcommandOptions {
   bool help = false;
   std::string hostfile, host_list;                                // -hostfile, -hosts
   bool accept_new_host_keys = false;                              // doctor, push, up
-  bool all = false, wide = false, epochs = false, cores = false;  // ps
+  bool all = false, wide = false, epochs = false, cores = false;  // ps; wide: also queue
   bool follow = false;                                            // logs
   bool label = false;                                             // logs, attach
   std::optional<int> rank;                                        // logs
@@ -42,7 +42,7 @@ struct SubcommandOptions {
   bool list = false;                                              // up
   std::chrono::seconds idle = std::chrono::hours(8);              // up; without a launch
   std::string interface, python;                                  // doctor
-  bool quick = false, json = false;                               // doctor
+  bool quick = false, json = false;                               // doctor; json: also queue
   int verbosity = 0;                                              // doctor
   KubeWords kube;
 

@@ -14,6 +14,9 @@ std::span<const Subcommand> subcommand_table() {
   static const std::vector<Subcommand> kTable = {
       {"doctor", "check hosts: what would stop a job, and the fix"},
       {"push", "copy dtagent and dttrain to hosts"},
+      {"submit", "start a job in the background, or let it wait in line"},
+      {"queue", "show the jobs that wait for cores, and for whom"},
+      {"cancel", "end a job that waits in line"},
       {"ps", "list the jobs of this machine or of hosts"},
       {"logs", "show the output of a job started with --detach"},
       {"attach", "follow a job; exits with its status"},
@@ -39,11 +42,14 @@ std::string summary_sentence(const Subcommand& subcommand) {
 }
 
 std::string meant_subcommand(std::string_view word) {
-  // Words of other programs that list and end jobs: systemctl, docker, squeue, qdel.
+  // Words of other programs that start, list and end jobs: systemctl, docker, squeue, qdel.
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
-      {"status", "ps"}, {"list", "ps"},   {"ls", "ps"},         {"jobs", "ps"},
-      {"top", "ps"},    {"stop", "kill"}, {"cancel", "kill"},   {"end", "kill"},
-      {"log", "logs"},  {"tail", "logs"}, {"cleanup", "clean"}, {"check", "doctor"}};
+      {"status", "ps"},   {"list", "ps"},       {"ls", "ps"},          {"jobs", "ps"},
+      {"top", "ps"},      {"stop", "kill"},     {"end", "kill"},       {"log", "logs"},
+      {"tail", "logs"},   {"cleanup", "clean"}, {"check", "doctor"},   {"sbatch", "submit"},
+      {"qsub", "submit"}, {"bsub", "submit"},   {"squeue", "queue"},   {"qstat", "queue"},
+      {"bjobs", "queue"}, {"line", "queue"},    {"scancel", "cancel"}, {"qdel", "cancel"},
+      {"bkill", "cancel"}};
   // By meaning first; nearest() compares only letters.
   for (const auto& [theirs, ours] : kOthers) {
     if (word == theirs) return std::string(ours);

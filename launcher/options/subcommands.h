@@ -15,6 +15,9 @@ struct Subcommand {
   std::string_view summary;  // one line of --help
 };
 
+// The one whose arguments are a job's command line.
+constexpr std::string_view kSubmitCommand = "submit";
+
 std::span<const Subcommand> subcommand_table();
 
 bool is_subcommand(std::string_view word);

@@ -67,15 +67,16 @@ void JobWatch::keep(LogEntry::Kind kind, int rank, std::string_view bytes) {
   log_->add(entry);
 }
 
-SessionHooks JobWatch::hooks(std::function<void()> on_started,
-                             std::function<void(std::string_view)> on_said) {
+SessionHooks JobWatch::hooks(Listeners listeners) {
   SessionHooks hooks;
   // Written with the next state.
   hooks.placed = [this](std::size_t ranks) { record_.ranks = static_cast<int>(ranks); };
-  hooks.state = [this](JobState state) {
+  hooks.state = [this, waits = std::move(listeners.waits)](JobState state) {
     record_.state = state_name(state);
+    const bool is_waiting = record_.state == kWaitingState;
     // Skips the short states before the ranks run, to save time.
-    if (state == JobState::kRunning || state == JobState::kStopping) write();
+    if (is_waiting || state == JobState::kRunning || state == JobState::kStopping) write();
+    if (is_waiting && waits) waits();
   };
   // While the job is stopped, its record must say so.
   hooks.stopped = [this, before = std::string()](bool stops) mutable {
@@ -83,7 +84,7 @@ SessionHooks JobWatch::hooks(std::function<void()> on_started,
     record_.state = stops ? "stopped" : before;
     write();
   };
-  hooks.started = std::move(on_started);
+  hooks.started = std::move(listeners.started);
   if (log_) {
     // Without a log the session need not call us for each piece of output.
     hooks.output = [this](const Output& output) {
@@ -92,7 +93,7 @@ SessionHooks JobWatch::hooks(std::function<void()> on_started,
            output.bytes);
     };
   }
-  hooks.said = [this, heard = std::move(on_said)](std::string_view text) {
+  hooks.said = [this, heard = std::move(listeners.said)](std::string_view text) {
     keep(LogEntry::Kind::kSaid, 0, text);
     if (heard) heard(text);
   };

@@ -21,10 +21,15 @@ class JobWatch {
   // then throws Error(kCannotWrite). Without it, a job runs even if no record can be written.
   JobWatch(JobRecord record, const std::optional<std::string>& kept_folder);
 
-  // Hooks for the session, which also call on_started and on_said; both may be empty. They refer to
-  // this object, which must outlive the session.
-  SessionHooks hooks(std::function<void()> on_started,
-                     std::function<void(std::string_view)> on_said);
+  // For the caller of hooks(); each may be empty.
+  struct Listeners {
+    std::function<void()> waits;    // the job begins to wait in line for cores
+    std::function<void()> started;  // every rank runs
+    std::function<void(std::string_view)> said;
+  };
+  // Hooks for the session, which also call the listeners. They refer to this object, which must
+  // outlive the session.
+  SessionHooks hooks(Listeners listeners);
   // All ranks will start again on these hosts, for the `restarts`-th time.
   void restarting(int restarts, const std::vector<Host>& hosts, const Epoch& ended);
   // All ranks run again; lost: the time since the failure.

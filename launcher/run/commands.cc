@@ -47,14 +47,14 @@ SchedulerEvidence seen_evidence(const CommandLine& line) {
   return evidence_beside(read_job_inputs(line, around), around.environment);
 }
 
-// Runs a row of subcommand_table(); the arguments are those after its name. Every row needs code
-// here: a forgotten one fails at its first call.
+// Runs a row of subcommand_table() except kSubmitCommand, whose line is a job's; the arguments are
+// those after its name. Every row needs code here: a forgotten one fails at its first call.
 int run_subcommand(const std::string& name, const std::vector<std::string>& arguments) {
   const StartOptions start = start_options(current_surroundings(), false);
   // "dtlaunch ps help": none of the commands has a job or a host list of that name.
   if (arguments == std::vector<std::string>{"help"}) return run_subcommand(name, {"--help"});
   if (name == "push") return run_push_command(arguments, start);
-  for (const char* jobs_command : {"ps", "logs", "attach", "kill", "clean"}) {
+  for (const char* jobs_command : {"ps", "queue", "logs", "attach", "kill", "cancel", "clean"}) {
     if (name == jobs_command) return run_jobs_command(name, arguments, start);
   }
   if (name == "up" || name == "down") {
@@ -152,7 +152,7 @@ std::optional<int> run_first_word(std::vector<std::string>& arguments,
     return starter.run_node({arguments.begin() + 1, arguments.end()},
                             current_surroundings().program_directory + "/dtagent");
   }
-  if (!arguments.empty() && is_subcommand(arguments[0])) {
+  if (!arguments.empty() && is_subcommand(arguments[0]) && arguments[0] != kSubmitCommand) {
     const std::string& name = arguments[0];
     try {
       return run_subcommand(name, {arguments.begin() + 1, arguments.end()});
@@ -169,19 +169,38 @@ std::optional<int> run_first_word(std::vector<std::string>& arguments,
     return 0;
   }
   // After the hidden commands, whose names no program has. "help" has become --help.
-  if (is_word && arguments[0][0] != '-') refuse_misspelt_command(arguments[0]);
+  if (is_word && arguments[0] != kSubmitCommand && arguments[0][0] != '-')
+    refuse_misspelt_command(arguments[0]);
   return std::nullopt;
+}
+
+// Removes "submit" from the front of a job's line; false if it is not there.
+bool take_submit(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0] != kSubmitCommand) return false;
+  arguments.erase(arguments.begin());
+  if (arguments == std::vector<std::string>{"help"}) arguments = {"--help"};
+  return true;
 }
 
 }  // namespace
 
 int run_command(std::vector<std::string> arguments, CalledAs called) {
   const Variables environment = current_surroundings().environment;
+  bool submits = false;
   // mpirun has no commands: "mpirun ps" starts the program ps.
   if (called == CalledAs::kDtlaunch) {
     if (const auto status = run_first_word(arguments, environment)) return *status;
+    submits = take_submit(arguments);
   }
   CommandLine line = parse_command_line(arguments, environment, called);
+  if (submits) {
+    line.detach = line.placement.waits = true;
+    line.given.push_back({"--detach", std::string(kSubmitCommand)});
+    if (line.action == Action::kHelp) {
+      write_all(STDOUT_FILENO, submit_help_text());
+      return 0;
+    }
+  }
   if (!line.program_file.empty()) {
     // Like a hostfile, it decides what runs.
     const std::string text =

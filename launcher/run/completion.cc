@@ -89,7 +89,7 @@ std::vector<CompletedOption> program_options() {
 
 bool takes_job(const std::string& subcommand) {
   // wants_job() knows only the commands of dtlaunch-jobs(1).
-  constexpr std::string_view kOthers[] = {"push", "up", "down", "doctor", "kube"};
+  constexpr std::string_view kOthers[] = {"push", "up", "down", "doctor", "kube", kSubmitCommand};
   return std::find(std::begin(kOthers), std::end(kOthers), subcommand) == std::end(kOthers) &&
          wants_job(subcommand);
 }
@@ -185,11 +185,17 @@ Completion own_completion() {
     CompletedCommand command;
     command.name = subcommand.name;
     command.help = subcommand.summary;
-    command.options = described(subcommand_options(command.name).options());
+    if (command.name == kSubmitCommand) {
+      command.options = completion.commands.front().options;
+      command.operand = {Fill::kCommand};
+    } else {
+      command.options = described(subcommand_options(command.name).options());
+    }
     if (command.name == "kube") command.operand = {Fill::kNothing, {"render"}};
     if (takes_job(command.name)) {
       // A job that is over has nothing to kill.
-      command.operand.fill = command.name == "kill" ? Fill::kRunningJob : Fill::kJob;
+      const bool ends_it = command.name == "kill" || command.name == "cancel";
+      command.operand.fill = ends_it ? Fill::kRunningJob : Fill::kJob;
     }
     completion.commands.push_back(std::move(command));
   }

@@ -40,6 +40,7 @@
 #include "launcher/request/job_request.h"
 #include "launcher/request/pod_keys.h"
 #include "launcher/request/scheduler_job.h"
+#include "launcher/request/waiting.h"
 #include "launcher/run/job_agents.h"
 #include "launcher/run/signals_after_job.h"
 #include "launcher/schedulers/step_node.h"
@@ -164,7 +165,7 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   JobWatch watch(
       first_record(options.job_id, settings.request, !settings.streams.console.label.empty()),
       kept_folder);
-  options.hooks = watch.hooks(listeners.started, listeners.said);
+  options.hooks = watch.hooks({listeners.waits, listeners.started, listeners.said});
   // Processes of jobs that were killed are ended by the next job on the machine.
   std::optional<SweepHere> sweep;
   if (!options.dry_run) sweep.emplace(start);
@@ -200,19 +201,30 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   return status;
 }
 
-int run_detached(const JobSettings& settings, const SessionOptions& options,
-                 const StartOptions& start) {
+int run_detached(const JobInputs& inputs, const JobSettings& settings,
+                 const SessionOptions& options, const StartOptions& start) {
   const std::string folder = kept_job_folder(options.job_id);
   // In the foreground, so that errors reach the terminal.
   make_private_folder(folder);
   const auto keep_job = [&](const StartNews& listeners) {
     return run_watched(settings, options, start, listeners, folder, nullptr);
   };
-  return run_in_background(keep_job, [&] {
+  const std::string id = options.job_id.substr(0, 4);
+  const auto tell = [&](const std::string& news) {
     write_all(STDOUT_FILENO, options.job_id + "\n");
-    log_notice(fmt::format("job {0} runs in the background. Its output: dtlaunch logs -f {0}",
-                           options.job_id.substr(0, 4)));
-  });
+    log_notice(news);
+  };
+  StartCalls calls;
+  calls.started = [&] {
+    tell(fmt::format("job {0} runs in the background. Its output: dtlaunch logs -f {0}", id));
+  };
+  calls.waits = [&] {
+    tell(
+        fmt::format("job {0} waits for cores. Its output, once it runs: dtlaunch logs -f {0}. "
+                    "Try: {1}",
+                    id, queue_command(inputs.line, settings.request)));
+  };
+  return run_in_background(keep_job, calls);
 }
 
 // The files of a pattern whose folder is the same for all ranks: "out/%r.txt", and not "out/%r/a".
@@ -269,9 +281,9 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   if (nodes != nullptr) nodes->serve(options, start);
   check_trainer(inputs, settings.request, around);
   if (line.detach && line.dry_run) {
-    log_notice("--detach: left out: --dry-run starts nothing");
+    log_notice(typed_name(line, "--detach") + ": left out: --dry-run starts nothing");
   }
-  if (line.detach && !line.dry_run) return run_detached(settings, options, start);
+  if (line.detach && !line.dry_run) return run_detached(inputs, settings, options, start);
   // Last, when nothing keeps the job from starting any more.
   if (nodes == nullptr && begins_here(settings, start)) start_agent_early(start);
   return run_watched(settings, options, start, {}, std::nullopt, nodes);

@@ -19,9 +19,9 @@
 namespace dtl {
 namespace {
 
-// The work sends texts, each ended by a NUL: "m..." is a message, "r" means started, "x12" means
-// ended with status 12.
-constexpr char kMessage = 'm', kRunning = 'r', kOver = 'x';
+// The work sends texts, each ended by a NUL: "m..." is a message, "w" means waits, "r" means
+// started, "x12" means ended with status 12.
+constexpr char kMessage = 'm', kWaits = 'w', kRunning = 'r', kOver = 'x';
 
 // Static for the signal handler; only the foreground sets it.
 volatile std::sig_atomic_t g_interrupted = 0;  // what the foreground has to pass on
@@ -57,6 +57,7 @@ int work_and_tell(int news, const BackgroundWork& work) {
   try {
     leave_terminal();
     StartNews listeners;
+    listeners.waits = [news] { tell(news, kWaits); };
     listeners.started = [news] { tell(news, kRunning); };
     listeners.said = [news](std::string_view text) { tell(news, kMessage, text); };
     // SIGPIPE is ignored, so writing to a foreground that has ended does not kill the work.
@@ -108,7 +109,7 @@ std::string next_news(int news, std::string& waiting, const PassedSignals& signa
   }
 }
 
-int watch_start(pid_t worker, int news, const std::function<void()>& on_started) {
+int watch_start(pid_t worker, int news, const StartCalls& calls) {
   const PassedSignals signals(worker);
   std::string waiting;
   for (;;) {
@@ -122,21 +123,22 @@ int watch_start(pid_t worker, int news, const std::function<void()>& on_started)
       // 70 is Exit::kInternal: an unreadable status is our own fault.
       return static_cast<int>(parse_integer(text.substr(1), 0, 255).value_or(70));
     }
-    if (text[0] != kRunning) continue;
-    on_started();
+    if (text[0] != kRunning && text[0] != kWaits) continue;
+    const std::function<void()>& call = text[0] == kWaits ? calls.waits : calls.started;
+    if (call) call();
     return 0;
   }
 }
 
 }  // namespace
 
-int run_in_background(const BackgroundWork& work, const std::function<void()>& on_started) {
+int run_in_background(const BackgroundWork& work, const StartCalls& calls) {
   Pipe news = make_pipe();
   const pid_t worker = ::fork();
   if (worker < 0) throw fork_error("cannot start a process in the background");
   if (worker > 0) {
     news.write_end.reset();
-    return watch_start(worker, news.read_end.get(), on_started);
+    return watch_start(worker, news.read_end.get(), calls);
   }
   news.read_end.reset();
   // _exit(2): the work must not run destructors or flush buffers of the foreground's callers.

@@ -152,6 +152,9 @@ check_bash() {
   offers 'dtlaunch -n 1 a : -n 2 -wd' -wdir
   offers 'dtlaunch --nproc_per_node 4 -rankm' -rankmap
   offers 'dtlaunch -mca key value -rankm' -rankmap
+  offers 'dtlaunch submit -np 2 -rankm' -rankmap
+  offers 'dtlaunch --wait 600 -rankm' -rankmap
+  offers 'dtlaunch --wait ./run-me -rankm'
   offers 'dtlaunch -m torch.distributed.run out' 'out put.json'
 }
 
@@ -176,7 +179,7 @@ end_all() { # STATUS: leave no job behind, and keep the status
   finish "$1"
 }
 trap 'end_all $?' EXIT
-for subcommand in logs attach kill; do
+for subcommand in logs attach kill cancel; do
   offers "dtlaunch $subcommand ${id:0:8}" "$id"
 done
 offers "dtlaunch logs -f $id" "$id"

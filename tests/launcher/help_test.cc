@@ -46,6 +46,13 @@ TEST(Help, FitsAScreenAndNamesEveryCommandAndTopic) {
   }
 }
 
+TEST(Help, OfSubmitFitsAScreen) {
+  const std::string text = submit_help_text();
+  expect_eighty_columns(text);
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 45);
+  EXPECT_THAT(text, HasSubstr("\n  --wait [SECONDS]"));
+}
+
 TEST(Help, TopicsTogetherShowEveryOptionOnce) {
   std::size_t shown = 0;
   for (const HelpTopic& topic : help_topics()) {

@@ -251,5 +251,24 @@ TEST(WaitingLine, IsQuickWithAThousandTickets) {
   EXPECT_EQ(jobs.back().position, 1000U);
 }
 
+TEST(QueueOptions, TakeHostsAndNoJob) {
+  EXPECT_TRUE(parse_jobs_command("queue", {"--json", "-hosts", "a,b"}).json);
+  EXPECT_THROW(parse_jobs_command("queue", {"3c4d"}), Error);
+  EXPECT_EQ(parse_jobs_command("cancel", {"3C4D"}).job, "3c4d");
+  EXPECT_THROW(parse_jobs_command("cancel", {}), Error);
+}
+
+TEST(Subcommands, KnowTheWordsOfSchedulers) {
+  for (const auto& [theirs, ours] : {std::pair("sbatch", "submit"),
+                                     {"qsub", "submit"},
+                                     {"squeue", "queue"},
+                                     {"qstat", "queue"},
+                                     {"scancel", "cancel"},
+                                     {"qdel", "cancel"},
+                                     {"cancle", "cancel"}}) {
+    EXPECT_EQ(meant_subcommand(theirs), ours);
+  }
+}
+
 }  // namespace
 }  // namespace dtl::queue_view_test
