@@ -46,6 +46,8 @@ def check_tree(root, version):
     if wheel_version(root) != version:
         yield f"pyproject.toml: the wheel's version would be {wheel_version(root)}, the version is {version}"
     headings = entries_of(root / "CHANGELOG.md", r"^## (.*)$")
+    if headings[:1] == ["Unreleased"]:  # what the next version will have
+        del headings[0]
     dated = [re.fullmatch(r"(\d+\.\d+\.\d+) - \d{4}-\d\d-\d\d", heading) for heading in headings]
     for heading in [heading for heading, match in zip(headings, dated) if not match]:
         yield f"CHANGELOG.md: '{heading}' is not a version and a date, as in 1.2.3 - 2026-11-29"
