@@ -28,14 +28,16 @@ bool goes_before(const Ticket& a, const Ticket& b);
 
 // Free cores of the node that are kept for the tickets before `own`, as claims (CoreClaim::waits);
 // for all of them if own is nullptr. `claims`: what other jobs have; shared ones keep nothing. A
-// ticket whose job has a claim there counts no more. Keeps the last of the free cores, since jobs
-// take the first ones.
+// ticket whose job has a claim there counts no more. One that wants more cores than there are waits
+// for all of them. Keeps cores that nobody behind the ticket wants in particular, and of these the
+// last ones, since jobs take the first ones.
 //
 // If `own` runs for a limited time, it may overtake: nothing is kept for a ticket that cannot start
-// before `own` ends. The jobs that have a claim leave when their time is over, or, without a limit
-// (CoreClaim::left_s), at any moment.
+// before `own` ends, because of jobs that run or because of tickets before it. The jobs that have a
+// claim leave when their time is over, or, without a limit (CoreClaim::left_s), at any moment.
+// So the result also changes as time passes: ask again about once a second.
 std::vector<CoreClaim> keep_for_waiting(const NodeTopology& topology,
                                         const std::vector<CoreClaim>& claims,
-                                        std::vector<Ticket> tickets, const Ticket* own);
+                                        const std::vector<Ticket>& tickets, const Ticket* own);
 
 }  // namespace dtl

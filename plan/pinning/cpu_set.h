@@ -16,7 +16,7 @@ class CpuSet {
 
   // cpu: 0 or more.
   void add(int cpu);
-  bool empty() const { return count() == 0; }
+  bool empty() const { return words_.empty(); }
   int count() const;
   int first() const;                   // -1 when empty
   std::vector<int> to_vector() const;  // ascending
