@@ -20,7 +20,7 @@ struct Cores {
   std::vector<std::uint64_t> held_s;  // until a ticket that keeps all of them could start
 };
 
-using Mask = std::vector<bool>;  // some of the cores
+using Mask = std::vector<char>;  // some of the cores, each true or false; quicker than bits
 
 Cores cores_of(const NodeTopology& topology) {
   Cores cores;
@@ -104,9 +104,20 @@ void hold(Cores& cores, const Mask& usable, std::uint64_t start) {
   }
 }
 
+// The cores that the ticket's job may get before `own` ends, which overtakes those that hold
+// others.
+Mask in_reach(const Ticket& ticket, const Cores& cores, Mask usable, std::uint64_t own_runs_s) {
+  if (ticket.runs_s > 0) return usable;  // it may overtake them, too
+  for (std::size_t core = 0; core < usable.size(); ++core) {
+    if (cores.held_s[core] >= own_runs_s) usable[core] = false;
+  }
+  return usable;
+}
+
 // The order in which to keep cores for jobs that take any: first those that nobody behind them
 // wants in particular, then those that `own` wants, then those of the line, the first ticket's at
-// the end. Jobs take the first free cores, so the last ones come first here.
+// the end. Jobs take the first cores that are free for them. So these are kept, and jobs that start
+// at the same moment do not want the same ones.
 std::vector<std::size_t> order_to_keep(const Cores& cores, const std::vector<Place>& line,
                                        const Ticket* own) {
   std::vector<std::size_t> wanted_by(cores.cpus.size(), line.size() + 1);
@@ -120,7 +131,7 @@ std::vector<std::size_t> order_to_keep(const Cores& cores, const std::vector<Pla
   }
   if (own != nullptr) want(cores_for(*own, cores), line.size());
   std::vector<std::size_t> order;
-  for (std::size_t core = cores.cpus.size(); core > 0; --core) order.push_back(core - 1);
+  for (std::size_t core = 0; core < cores.cpus.size(); ++core) order.push_back(core);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
     return wanted_by[one] > wanted_by[other];
   });
@@ -169,16 +180,19 @@ std::vector<CoreClaim> keep_for_waiting(const NodeTopology& topology,
                                         const std::vector<Ticket>& tickets, const Ticket* own) {
   Cores cores = cores_of(topology);
   take_claims(cores, claims);
-  const std::vector<Place> line = line_before(own, tickets, claims, cores);
+  std::vector<Place> line = line_before(own, tickets, claims, cores);
   const std::vector<std::size_t> order = order_to_keep(cores, line, own);
   std::vector<CoreClaim> kept;
-  for (const auto& [ticket, usable] : line) {
+  for (auto& [ticket, usable] : line) {
     if (std::find(cores.free.begin(), cores.free.end(), true) == cores.free.end()) break;
     const std::size_t wanted = wanted_of(*ticket, usable);
     if (own != nullptr && own->runs_s > 0) {
       const std::uint64_t start = earliest_start(*ticket, cores, usable, wanted);
+      const bool overtakes = own->runs_s <= start;
+      Mask reach = overtakes ? Mask{} : in_reach(*ticket, cores, usable, own->runs_s);
       hold(cores, usable, start);
-      if (own->runs_s <= start) continue;
+      if (overtakes) continue;
+      usable = std::move(reach);
     }
     CpuSet cpus = keep(cores, order, usable, wanted);
     if (cpus.empty()) continue;

@@ -30,7 +30,7 @@ bool goes_before(const Ticket& a, const Ticket& b);
 // for all of them if own is nullptr. `claims`: what other jobs have; shared ones keep nothing. A
 // ticket whose job has a claim there counts no more. One that wants more cores than there are waits
 // for all of them. Keeps cores that nobody behind the ticket wants in particular, and of these the
-// last ones, since jobs take the first ones.
+// first ones, since its job will take them.
 //
 // If `own` runs for a limited time, it may overtake: nothing is kept for a ticket that cannot start
 // before `own` ends, because of jobs that run or because of tickets before it. The jobs that have a

@@ -69,10 +69,10 @@ TEST(WaitingLine, KeepsNothingWithoutTickets) {
   EXPECT_THAT(kept({claim(range(0, 3))}, {}), IsEmpty());
 }
 
-TEST(WaitingLine, KeepsTheLastFreeCoresInOrder) {
+TEST(WaitingLine, KeepsTheFirstFreeCoresInOrder) {
   EXPECT_THAT(kept({}, {ticket("later", 2, 3), ticket("first", 1, 2)}),
-              ElementsAre("first:6-7", "later:3-5"));
-  EXPECT_THAT(kept({claim(range(6, 7))}, {ticket("first", 1, 2)}), ElementsAre("first:4-5"));
+              ElementsAre("first:0-1", "later:2-4"));
+  EXPECT_THAT(kept({claim(range(0, 1))}, {ticket("first", 1, 2)}), ElementsAre("first:2-3"));
 }
 
 TEST(WaitingLine, SaysWhoWaits) {
@@ -91,14 +91,14 @@ TEST(WaitingLine, KeepsWhatIsFreeForATicketThatNeedsMore) {
 TEST(WaitingLine, KeepsOnlyForThoseBeforeOnesOwnTicket) {
   const std::vector<Ticket> line = {ticket("a", 1, 2), ticket("b", 2, 2), ticket("c", 3, 2)};
   EXPECT_THAT(kept({}, line, &line[0]), IsEmpty());
-  EXPECT_THAT(kept({}, line, &line[1]), ElementsAre("a:6-7"));
-  EXPECT_THAT(kept({}, line, &line[2]), ElementsAre("a:6-7", "b:4-5"));
+  EXPECT_THAT(kept({}, line, &line[1]), ElementsAre("a:0-1"));
+  EXPECT_THAT(kept({}, line, &line[2]), ElementsAre("a:0-1", "b:2-3"));
 }
 
 TEST(WaitingLine, OrdersEqualArrivalsByJob) {
   const std::vector<Ticket> line = {ticket("b", 1, 2), ticket("a", 1, 2)};
   EXPECT_THAT(kept({}, line, &line[1]), IsEmpty());
-  EXPECT_THAT(kept({}, line, &line[0]), ElementsAre("a:6-7"));
+  EXPECT_THAT(kept({}, line, &line[0]), ElementsAre("a:0-1"));
 }
 
 // An agent of the same job on the same machine, or somebody who says so.
@@ -118,7 +118,7 @@ TEST(WaitingLine, KeepsParticularCpus) {
 TEST(WaitingLine, KeepsOtherCoresThanThoseWantedInParticular) {
   EXPECT_THAT(kept({}, {ticket("any", 1, 4), particular("these", 2, range(4, 7))}),
               ElementsAre("any:0-3", "these:4-7"));
-  const Ticket own = particular("own", 3, range(6, 7));
+  const Ticket own = particular("own", 3, range(0, 1));
   EXPECT_THAT(kept({}, {ticket("any", 1, 4)}, &own), ElementsAre("any:2-5"));
   const Ticket behind = particular("own", 3, range(0, 3));
   EXPECT_THAT(kept({}, {ticket("any", 1, 4), particular("these", 2, range(4, 7))}, &behind),
@@ -126,11 +126,27 @@ TEST(WaitingLine, KeepsOtherCoresThanThoseWantedInParticular) {
       << "the order of the line decides";
 }
 
+// A job takes the first of the cores that are free for it.
+TEST(WaitingLine, KeepsOtherCoresThanTheNextOnesTake) {
+  const std::vector<Ticket> line = {ticket("a", 1, 2), ticket("b", 2, 3), ticket("c", 3, 1)};
+  CpuSet taken;
+  for (const Ticket& own : line) {
+    CpuSet free = range(0, 7);
+    for (const CoreClaim& one : keep_for_waiting(invented_topology(1, 8), {}, line, &own)) {
+      free = free - one.cpus;
+    }
+    std::vector<int> first = free.to_vector();
+    first.resize(static_cast<std::size_t>(own.cores));
+    EXPECT_TRUE((taken & CpuSet(first)).empty()) << own.job_id;
+    taken = taken | CpuSet(first);
+  }
+}
+
 TEST(WaitingLine, KeepsWholeCoresOfTwoThreads) {
   const NodeTopology node = invented_topology(1, 4, 2);  // core i: CPUs i and i + 4
-  EXPECT_THAT(kept({}, {ticket("a", 1, 1)}, nullptr, node), ElementsAre("a:3,7"));
+  EXPECT_THAT(kept({}, {ticket("a", 1, 1)}, nullptr, node), ElementsAre("a:0,4"));
   EXPECT_THAT(kept({}, {particular("a", 1, CpuSet({5}))}, nullptr, node), ElementsAre("a:1,5"));
-  EXPECT_THAT(kept({claim(CpuSet({7}))}, {ticket("a", 1, 1)}, nullptr, node), ElementsAre("a:2,6"));
+  EXPECT_THAT(kept({claim(CpuSet({4}))}, {ticket("a", 1, 1)}, nullptr, node), ElementsAre("a:1,5"));
 }
 
 TEST(WaitingLine, KeepsOnlyWhatTheTicketsAgentMayUse) {
@@ -143,7 +159,7 @@ TEST(WaitingLine, KeepsOnlyWhatOneMayUseOneself) {
   NodeTopology node = invented_topology(1, 8);
   node.allowed = range(0, 3);
   EXPECT_THAT(kept({}, {ticket("a", 1, 2), particular("b", 2, range(3, 5))}, nullptr, node),
-              ElementsAre("a:1-2", "b:3"));
+              ElementsAre("a:0-1", "b:3"));
 }
 
 TEST(WaitingLine, KeepsNothingOfWhatIsTaken) {
@@ -153,15 +169,15 @@ TEST(WaitingLine, KeepsNothingOfWhatIsTaken) {
 TEST(WaitingLine, DoesNotCountWhoShares) {
   CoreClaim shared = claim(range(0, 7));
   shared.shared = true;
-  EXPECT_THAT(kept({shared}, {ticket("a", 1, 2)}), ElementsAre("a:6-7"));
+  EXPECT_THAT(kept({shared}, {ticket("a", 1, 2)}), ElementsAre("a:0-1"));
 }
 
 TEST(WaitingLine, KeepsNothingForAJobThatHasStarted) {
   EXPECT_THAT(kept({claim(range(0, 1), 0, "a")}, {ticket("a", 1, 4), ticket("b", 2, 2)}),
-              ElementsAre("b:6-7"));
+              ElementsAre("b:2-3"));
   Ticket liar = ticket("a", 1, 4);
   liar.user_id = 1001;
-  EXPECT_THAT(kept({claim(range(0, 1), 0, "a")}, {liar}), ElementsAre("a:4-7"))
+  EXPECT_THAT(kept({claim(range(0, 1), 0, "a")}, {liar}), ElementsAre("a:2-5"))
       << "another user's job of the same name";
 }
 
