@@ -1,0 +1,152 @@
+// Thousands of jobs in waiting lines, in virtual time, and the same with planted bugs that must be
+// found. DTL_SIM_SEED=n runs one story, DTL_SIM_RUNS=n that many.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/sim/line_world.h"
+#include "tests/sim/seeds.h"
+
+namespace dtl::sim::line_sim_test {
+namespace {
+
+using Claims = std::vector<CoreClaim>;
+using Tickets = std::vector<Ticket>;
+
+constexpr std::uint64_t kWorlds = 250;  // of 40 jobs
+
+TEST(LineSimulation, EveryJobKeepsItsPlace) {
+  const Seeds seeds = chosen_seeds(kWorlds);
+  std::size_t jobs = 0, ended = 0, from_line = 0, overtook = 0, failed_claims = 0, deadlines = 0;
+  for (std::uint64_t seed = seeds.first; seed < seeds.end; ++seed) {
+    LineWorld world(seed, {});
+    world.run();
+    ASSERT_EQ(world.complaints(), "") << "seed " << seed << "\n" << world.story();
+    jobs += world.jobs();
+    ended += world.ended("ended");
+    from_line += world.started_from_line();
+    overtook += world.overtook();
+    failed_claims += world.failed_claims();
+    deadlines += world.deadlines();
+  }
+  if (seeds.end - seeds.first < kWorlds) return;
+  EXPECT_GT(ended, jobs / 2) << "most jobs run";
+  EXPECT_GT(from_line, jobs / 3) << "many wait before";
+  EXPECT_GT(overtook, jobs / 200);
+  EXPECT_GT(deadlines, jobs / 4);
+  EXPECT_GT(failed_claims, 0U) << "no two jobs ever want the same cores at the same moment";
+  EXPECT_LT(failed_claims, jobs / 50) << "those that start at the same moment choose other cores";
+}
+
+struct Mutant {
+  const char* name;
+  LineRules rules;
+};
+
+void add_wrong_rules(std::vector<Mutant>& all) {
+  const auto keep = [&](const char* name, decltype(&keep_for_waiting) rule) {
+    all.push_back({name, {}});
+    all.back().rules.keep = rule;
+  };
+  keep("nothing is kept",
+       [](const NodeTopology&, const Claims&, const Tickets&, const Ticket*) { return Claims{}; });
+  keep("jobs without a limit overtake", [](const NodeTopology& node, const Claims& claims,
+                                           const Tickets& tickets, const Ticket* own) {
+    if (own == nullptr) return keep_for_waiting(node, claims, tickets, own);
+    Ticket other = *own;
+    if (other.runs_s == 0) other.runs_s = 1;
+    return keep_for_waiting(node, claims, tickets, &other);
+  });
+  keep("jobs overtake that run for twice as long",
+       [](const NodeTopology& node, const Claims& claims, const Tickets& tickets,
+          const Ticket* own) {
+         if (own == nullptr) return keep_for_waiting(node, claims, tickets, own);
+         Ticket other = *own;
+         other.runs_s = (other.runs_s + 1) / 2;
+         return keep_for_waiting(node, claims, tickets, &other);
+       });
+  keep("jobs that may leave at any moment are expected to stay",
+       [](const NodeTopology& node, Claims const& claims, const Tickets& tickets,
+          const Ticket* own) {
+         Claims stay = claims;
+         for (CoreClaim& claim : stay) claim.left_s = claim.left_s > 0 ? claim.left_s : 1000;
+         return keep_for_waiting(node, stay, tickets, own);
+       });
+  keep("nobody starts beside a job that waits", [](const NodeTopology& node, const Claims& claims,
+                                                   const Tickets& tickets, const Ticket* own) {
+    Claims kept = keep_for_waiting(node, claims, tickets, own);
+    if (!kept.empty()) kept[0].cpus = node.allowed;
+    return kept;
+  });
+  keep("the last one first", [](const NodeTopology& node, const Claims& claims,
+                                const Tickets& tickets, const Ticket* own) {
+    Tickets turned = tickets;
+    for (Ticket& ticket : turned) ticket.arrival_ms = UINT64_MAX - ticket.arrival_ms;
+    if (own == nullptr) return keep_for_waiting(node, claims, turned, own);
+    Ticket other = *own;
+    other.arrival_ms = UINT64_MAX - other.arrival_ms;
+    return keep_for_waiting(node, claims, turned, &other);
+  });
+  keep("everybody lets everybody else go first", [](const NodeTopology& node, const Claims& claims,
+                                                    const Tickets& tickets, const Ticket* own) {
+    Tickets others = tickets;
+    if (own != nullptr) {
+      std::erase_if(others, [&](const Ticket& one) { return one.job_id == own->job_id; });
+    }
+    return keep_for_waiting(node, claims, others, nullptr);
+  });
+  keep("jobs that have started still wait", [](const NodeTopology& node, const Claims& claims,
+                                               const Tickets& tickets, const Ticket* own) {
+    Claims strangers = claims;
+    for (CoreClaim& claim : strangers) claim.job_id += "?";
+    return keep_for_waiting(node, strangers, tickets, own);
+  });
+  keep("a ticket keeps nothing before all of it is free",
+       [](const NodeTopology& node, const Claims& claims, const Tickets& tickets,
+          const Ticket* own) {
+         Claims kept = keep_for_waiting(node, claims, tickets, own);
+         std::erase_if(kept, [&](const CoreClaim& claim) {
+           return std::any_of(tickets.begin(), tickets.end(), [&](const Ticket& ticket) {
+             return ticket.job_id == claim.job_id && claim.cpus.count() < ticket.cores;
+           });
+         });
+         return kept;
+       });
+}
+
+void add_wrong_programs(std::vector<Mutant>& all) {
+  const auto with = [&](const char* name, bool LineRules::*rule, bool value) {
+    all.push_back({name, {}});
+    all.back().rules.*rule = value;
+  };
+  with("the launcher's clock says when a job came", &LineRules::launchers_clock, true);
+  with("each host's clock says when a job came", &LineRules::each_hosts_clock, true);
+  with("jobs without --wait ignore the line", &LineRules::ignores_line, true);
+  with("an agent claims what others have", &LineRules::claims_exclude, false);
+  with("a job that waits keeps cores", &LineRules::keeps_half, true);
+  with("tickets outlive their job", &LineRules::tickets_stay, true);
+  with("stopped launchers stay in line", &LineRules::stopped_keep, true);
+  with("agents do not say that cores are free again", &LineRules::tells_of_releases, false);
+  with("agents say once that a job may overtake", &LineRules::looks_again, false);
+}
+
+TEST(LineSimulation, SeesEveryPlantedMistake) {
+  std::vector<Mutant> all;
+  add_wrong_rules(all);
+  add_wrong_programs(all);
+  ASSERT_GE(all.size(), 18U);
+  for (const Mutant& mutant : all) {
+    std::uint64_t seed = 1;
+    std::string seen;
+    for (; seen.empty() && seed <= 5000; ++seed) {
+      LineWorld world(seed, mutant.rules);
+      world.run();
+      seen = world.complaints();
+    }
+    EXPECT_NE(seen, "") << "not seen within 5,000 seeds: " << mutant.name;
+  }
+}
+
+}  // namespace
+}  // namespace dtl::sim::line_sim_test
