@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/ask/ask_job.h"
 #include "agent/cloud/cloud_talk.h"
 #include "agent/cores/core_owner.h"
 #include "agent/cores/cores_text.h"
@@ -309,6 +310,7 @@ Exit run(const AgentOptions& asked, CommandLine line) {
   if (!asked.clean_job.empty()) return clean_up_after(id_of("--clean-job", asked.clean_job));
   if (!asked.fence.empty()) return fence_job(id_of("--fence", asked.fence));
   if (!asked.end.empty()) return end_job(id_of("--end", asked.end), signal_of(asked));
+  if (!asked.ask.empty()) return ask_job(id_of("--ask", asked.ask), asked.native);
   if (!asked.log_of.empty()) {
     return send_log(id_of("--log", asked.log_of), {asked.follow, asked.from_end, asked.after});
   }

@@ -41,6 +41,10 @@ const OptionTable<A>& agent_table() {
        into::flag<&A::jobs>()},
       {"", {"--cores"}, "", "list the cores of this node that jobs of all users have",
        into::flag<&A::cores>()},
+      {"", {"--ask"}, "JOB", "show what the ranks of a running job do on this node",
+       into::text<&A::ask>()},
+      {"", {"--native"}, "", "with --ask: also ask a debugger, which stops each rank briefly",
+       into::flag<&A::native>()},
       {"", {"--log"}, "JOB", "print the output of a job that was launched here",
        into::text<&A::log_of>()},
       {"", {"--follow"}, "", "with --log: continue until the job ends", into::flag<&A::follow>()},
@@ -75,11 +79,15 @@ const OptionTable<A>& agent_table() {
 struct Addition {
   std::string_view option, to, or_to = {};
 };
-constexpr std::array kAdditions{
-    Addition{"--allow-root", "--service"}, Addition{"--unsignalled", "--serve", "--idle"},
-    Addition{"--child", "--serve"},        Addition{"--input", "--serve"},
-    Addition{"--follow", "--log"},         Addition{"--from-end", "--log"},
-    Addition{"--after", "--log"},          Addition{"-v", "--version"}};
+constexpr std::array kAdditions{Addition{"--allow-root", "--service"},
+                                Addition{"--unsignalled", "--serve", "--idle"},
+                                Addition{"--child", "--serve"},
+                                Addition{"--input", "--serve"},
+                                Addition{"--native", "--ask"},
+                                Addition{"--follow", "--log"},
+                                Addition{"--from-end", "--log"},
+                                Addition{"--after", "--log"},
+                                Addition{"-v", "--version"}};
 
 void check_asked_once(const OptionWords& words, const std::vector<std::string>& arguments) {
   std::size_t asked = 0;

@@ -23,6 +23,8 @@ struct AgentOptions {
   std::string fence;      // --fence
   std::string rejoin;     // --rejoin
   std::string log_of;     // --log
+  std::string ask;        // --ask
+  bool native = false;    // --native
   bool follow = false, from_end = false;
   std::string after;    // --after
   std::string end;      // --end; words has the signal

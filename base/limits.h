@@ -42,6 +42,7 @@ constexpr auto kInterruptGrace = 4s;  // the same after ^C: everything has ended
 constexpr auto kReapDeadline = 10s;   // after SIGKILL; then the process is reported as unkillable
 constexpr auto kDrainDeadline = 1s;   // output left in pipes after a rank ended
 constexpr auto kAskRanks = 500ms;     // for ranks to report stacks, before --timeout ends them
+constexpr auto kAskAnytime = 2s;      // for ranks to report stacks to dtlaunch ask; they run on
 constexpr auto kAskNative = 8s;       // the same for a debugger, before --hang-timeout ends them
 constexpr auto kHangNotice = 30s;     // ranks wait this long for another before it is named
 constexpr auto kLongestReport = 3s;   // between two reports of the ranks' states

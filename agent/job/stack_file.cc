@@ -75,14 +75,14 @@ bool StackFile::ask() {
   // The handle refers to the process checked here, so no other process gets the signal.
   const ProcessHandle process(pid_);
   if (!process.valid() || ::getsid(pid_) != rank_pid_) return false;
-  // The default action of this signal would end the process.
-  if (!signal_state(pid_, kAskSignal).caught) return false;
+  // The default action of kAskSignal would end the process.
+  if (!signal_state(pid_, signal_).caught) return false;
   before_ = seen_ = size();
-  return process.signal(kAskSignal);
+  return process.signal(signal_);
 }
 
 bool StackFile::has_answered() {
-  const SignalState state = signal_state(pid_, kAskSignal);
+  const SignalState state = signal_state(pid_, signal_);
   if (!state.known) return true;
   const off_t now = size();
   // If another thread took the signal, only the file shows the end.
@@ -111,6 +111,11 @@ Stack StackFile::answer(std::uint32_t rank) const {
 off_t StackFile::size() const {
   struct stat found {};
   return ::lstat(path_.c_str(), &found) == 0 ? found.st_size : 0;
+}
+
+pid_t session_of_writer(const std::string& path) {
+  const pid_t pid = first_number(read_up_to(path, 32));
+  return pid == 0 ? 0 : std::max(::getsid(pid), 0);
 }
 
 bool is_python(pid_t pid) {

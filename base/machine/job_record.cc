@@ -22,6 +22,7 @@ namespace {
 
 // A command may be longer; the record shows its beginning.
 constexpr std::size_t kMaxValueBytes = 4096;
+constexpr std::size_t kMaxHostsBytes = 16 << 10;  // about 2000 names, for dtlaunch ask
 constexpr std::size_t kMaxRecordBytes = 64 << 10;
 constexpr std::size_t kJobIdDigits = 16;
 
@@ -55,16 +56,16 @@ void take(JobRecord& record, const std::string& key, const std::string& value) {
 
 std::string to_text(const JobRecord& record) {
   std::string text;
-  const auto line = [&](const char* key, const std::string& value) {
-    text += std::string(key) + " " + printable(std::string_view(value).substr(0, kMaxValueBytes)) +
-            "\n";
+  const auto line = [&](const char* key, const std::string& value,
+                        std::size_t most = kMaxValueBytes) {
+    text += std::string(key) + " " + printable(std::string_view(value).substr(0, most)) + "\n";
   };
   line("role", record.role);
   line("job", record.job_id);
   line("process", to_text(record.process));
   line("host", record.host);
   line("launcher_host", record.launcher_host);
-  line("hosts", record.hosts);
+  line("hosts", record.hosts, kMaxHostsBytes);
   line("command", record.command);
   if (!record.tags.empty()) line("tags", join(record.tags, ","));
   line("ranks", std::to_string(record.ranks));

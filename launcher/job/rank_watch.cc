@@ -9,9 +9,6 @@
 #include "base/text.h"
 
 namespace dtl {
-namespace {
-
-constexpr std::size_t kMostDescribed = 4;  // of odd ranks that do different things
 
 // Named as in dtring.h. The numbers are those of ring/links/operation_header.h.
 std::string collective_name(std::uint32_t opcode) {
@@ -20,6 +17,10 @@ std::string collective_name(std::uint32_t opcode) {
                                     "alltoall",   "barrier"};
   return kNames[opcode < std::size(kNames) ? opcode : 0];
 }
+
+namespace {
+
+constexpr std::size_t kMostDescribed = 4;  // of odd ranks that do different things
 
 const char* activity_text(Activity activity, bool several) {
   switch (activity) {

@@ -20,6 +20,10 @@
 
 namespace dtl {
 
+// The collective with this number in a page of base/state_page.h: "allreduce"; "collective" for an
+// unknown one.
+std::string collective_name(std::uint32_t opcode);
+
 // "rank 3", "ranks 0-2,7"
 std::string ranks_text(const std::vector<int>& ranks);
 

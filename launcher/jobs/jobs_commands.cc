@@ -257,6 +257,11 @@ std::vector<JobView> list_jobs(const std::vector<Host>& hosts, const StartOption
   return fold_jobs(records);
 }
 
+std::optional<int> table_columns(const JobsCommand& command) {
+  if (command.wide || ::isatty(STDOUT_FILENO) == 0) return std::nullopt;
+  return terminal_columns(STDOUT_FILENO);
+}
+
 Host launcher_host_of(const JobView& job) {
   // It has answered under this name. The name in the record may not resolve from here.
   if (job.launcher_seen) return job.asked_launcher_host;
@@ -276,6 +281,7 @@ int run_jobs_command(const std::string& name, const std::vector<std::string>& ar
   if (name == "ps") return command.cores ? show_cores(command, start) : list(command, start);
   if (name == "queue") return show_queue(command, start);
   if (name == "cancel") return cancel_job(command, start);
+  if (name == "ask") return ask_ranks(command, start);
   if (name == "kill") return kill_job(command, start);
   if (name == "clean") return clean(command, start);
   return name == "logs" ? show_logs(command, start) : attach(command, start);

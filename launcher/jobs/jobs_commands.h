@@ -1,7 +1,7 @@
 #pragma once
-// dtlaunch ps, queue, logs, attach, kill, cancel and clean: dtlaunch-jobs(1). They ask the dtagent
-// of each host, here or over ssh, which reads the records that jobs leave in the user's folder. No
-// server or daemon keeps a list of jobs.
+// dtlaunch ps, queue, logs, attach, ask, kill, cancel and clean: dtlaunch-jobs(1). They ask the
+// dtagent of each host, here or over ssh, which reads the records that jobs leave in the user's
+// folder. No server or daemon keeps a list of jobs.
 
 #include <optional>
 #include <string>
@@ -19,6 +19,9 @@ int run_jobs_command(const std::string& name, const std::vector<std::string>& ar
                      const StartOptions& start);
 
 // What several of them need:
+
+// The columns to keep to on standard output; absent: readers of a pipe want nothing cut.
+std::optional<int> table_columns(const JobsCommand& command);
 
 // All jobs that the hosts know. Names hosts that do not answer on standard error, and sets
 // `*failed` to the first one's exit status.
@@ -41,5 +44,8 @@ int show_queue(const JobsCommand& command, const StartOptions& start);
 // logs and attach, in jobs_logs.cc. attach() returns the job's own exit status.
 int show_logs(const JobsCommand& command, const StartOptions& start);
 int attach(const JobsCommand& command, const StartOptions& start);
+
+// ask, in jobs_ask.cc. Returns 0 if all ranks answered.
+int ask_ranks(const JobsCommand& command, const StartOptions& start);
 
 }  // namespace dtl

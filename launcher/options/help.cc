@@ -142,8 +142,7 @@ std::string help_all_text() {
 }
 
 std::string submit_help_text() {
-  std::string text =
-      "usage: dtlaunch submit [options] program [argument ...] [: [options] ...]\n";
+  std::string text = "usage: dtlaunch submit [options] program [argument ...] [: [options] ...]\n";
   for (const Subcommand& subcommand : subcommand_table()) {
     if (subcommand.name == kSubmitCommand) text += summary_sentence(subcommand);
   }

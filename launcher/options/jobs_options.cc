@@ -1,4 +1,4 @@
-// What these commands share beyond their tables: which of them take a job, and the form of a
+// What the commands share beyond their tables: which of them take a job, and the form of a
 // job's id.
 #include "launcher/options/jobs_options.h"
 

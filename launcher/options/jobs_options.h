@@ -1,7 +1,7 @@
 #pragma once
-// JobsCommand: the command lines of dtlaunch ps, queue, logs, attach, kill, cancel and clean as one
-// value; dtlaunch-jobs(1). They ask hosts about jobs and share their options; launcher/jobs runs
-// them.
+// JobsCommand: the command lines of dtlaunch ps, queue, logs, attach, ask, kill, cancel and clean
+// as one value; dtlaunch-jobs(1). They ask hosts about jobs and share their options; launcher/jobs
+// runs them.
 
 #include <string>
 #include <vector>

@@ -54,6 +54,7 @@ std::string job_waits_text() {
          wait("hang-notice", kHangNotice,
               "before a rank that others wait for is named; --hang-notice") +
          wait("ask", kAskRanks, "for ranks to say what they do, before a job that hangs is ended") +
+         wait("ask-anytime", kAskAnytime, "for ranks to answer dtlaunch ask") +
          wait("ask-native", kAskNative, "for a debugger to print a stack, after --hang-timeout") +
          wait("report", kLongestReport, "at most between two reports of what ranks do") +
          wait("slow-window", kSlowWindow, "a host that is slow in two such periods is named") +

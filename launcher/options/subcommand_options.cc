@@ -223,6 +223,13 @@ std::vector<Row> own_rows(const std::string& name) {
             {kOptions, {"-w", "--wide"}, "", "never shorten lists and ids", into::flag<&Sub::wide>()}};
   }
   if (name == "attach") return {label_row(), reconnect_row()};
+  if (name == "ask") {
+    return {{kOptions, {"--native"}, "", "also run a debugger, which stops each rank briefly",
+             into::flag<&Sub::native>()},
+            {kOptions, {"--json"}, "", "print everything as JSON", into::flag<&Sub::json>()},
+            {kOptions, {"-w", "--wide"}, "", "never shorten lines, even on a terminal",
+             into::flag<&Sub::wide>()}};
+  }
   if (name == "kill") {
     return {{kOptions, {"-s", "--signal"}, "SIGNAL", "send this signal; default TERM, which ends the job",
              signal()}};

@@ -37,12 +37,14 @@ struct SubcommandOptions {
   bool label = false;                                             // logs, attach
   std::optional<int> rank;                                        // logs
   std::chrono::milliseconds reconnect = std::chrono::minutes(1);  // logs, attach
+  bool native = false;                                            // ask
   int signal = 15;                                                // kill
   bool remove = false;                                            // push
   bool list = false;                                              // up
   std::chrono::seconds idle = std::chrono::hours(8);              // up; without a launch
   std::string interface, python;                                  // doctor
-  bool quick = false, json = false;                               // doctor; json: also queue
+  bool quick = false;                                             // doctor
+  bool json = false;                                              // doctor, ask, queue
   int verbosity = 0;                                              // doctor
   KubeWords kube;
 

@@ -20,6 +20,7 @@ std::span<const Subcommand> subcommand_table() {
       {"ps", "list the jobs of this machine or of hosts"},
       {"logs", "show the output of a job started with --detach"},
       {"attach", "follow a job; exits with its status"},
+      {"ask", "show what each rank of a running job does, with stacks"},
       {"kill", "end a job, or send it a signal"},
       {"clean", "end processes and remove files that dead jobs left"},
       {"up", "keep connections to hosts open, for faster starts"},
@@ -42,14 +43,16 @@ std::string summary_sentence(const Subcommand& subcommand) {
 }
 
 std::string meant_subcommand(std::string_view word) {
-  // Words of other programs that start, list and end jobs: systemctl, docker, squeue, qdel.
+  // Words of other programs that start, list and end jobs, or show stacks: systemctl, docker,
+  // squeue, qdel, pstack.
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
-      {"status", "ps"},   {"list", "ps"},       {"ls", "ps"},          {"jobs", "ps"},
-      {"top", "ps"},      {"stop", "kill"},     {"end", "kill"},       {"log", "logs"},
-      {"tail", "logs"},   {"cleanup", "clean"}, {"check", "doctor"},   {"sbatch", "submit"},
-      {"qsub", "submit"}, {"bsub", "submit"},   {"squeue", "queue"},   {"qstat", "queue"},
-      {"bjobs", "queue"}, {"line", "queue"},    {"scancel", "cancel"}, {"qdel", "cancel"},
-      {"bkill", "cancel"}};
+      {"status", "ps"},    {"list", "ps"},       {"ls", "ps"},          {"jobs", "ps"},
+      {"top", "ps"},       {"stop", "kill"},     {"end", "kill"},       {"log", "logs"},
+      {"tail", "logs"},    {"cleanup", "clean"}, {"check", "doctor"},   {"sbatch", "submit"},
+      {"qsub", "submit"},  {"bsub", "submit"},   {"squeue", "queue"},   {"qstat", "queue"},
+      {"bjobs", "queue"},  {"line", "queue"},    {"scancel", "cancel"}, {"qdel", "cancel"},
+      {"bkill", "cancel"}, {"stacks", "ask"},    {"stack", "ask"},      {"pstack", "ask"},
+      {"dump", "ask"},     {"py-spy", "ask"}};
   // By meaning first; nearest() compares only letters.
   for (const auto& [theirs, ours] : kOthers) {
     if (word == theirs) return std::string(ours);

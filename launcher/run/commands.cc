@@ -54,7 +54,8 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
   // "dtlaunch ps help": none of the commands has a job or a host list of that name.
   if (arguments == std::vector<std::string>{"help"}) return run_subcommand(name, {"--help"});
   if (name == "push") return run_push_command(arguments, start);
-  for (const char* jobs_command : {"ps", "queue", "logs", "attach", "kill", "cancel", "clean"}) {
+  for (const char* jobs_command :
+       {"ps", "queue", "logs", "attach", "ask", "kill", "cancel", "clean"}) {
     if (name == jobs_command) return run_jobs_command(name, arguments, start);
   }
   if (name == "up" || name == "down") {

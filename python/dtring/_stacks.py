@@ -16,6 +16,7 @@ from typing import Any, Callable
 import torch
 
 ASK_SIGNAL = 48  # kAskSignal of dtlaunch's agent (agent/job/stack_file.h)
+ASK_ANYTIME_SIGNAL = signal.SIGWINCH  # kAskAnytimeSignal there, for dtlaunch ask
 _STANDARD_ERROR = 2
 
 _file: list[Any] = []  # open until the process exits
@@ -45,6 +46,8 @@ def _open(path: str) -> None:
     place = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     file = os.fdopen(place, "w")
     faulthandler.register(ASK_SIGNAL, file=file, all_threads=True)
+    if _is_default(ASK_ANYTIME_SIGNAL):
+        faulthandler.register(ASK_ANYTIME_SIGNAL, file=file, all_threads=True)
     os.ftruncate(place, 0)
     file.write(f"{os.getpid()}\n")  # from here on the agent may send the signal
     file.flush()

@@ -127,7 +127,7 @@ def with_id(item, folder):
     """The command with the id of a job in the place of the example's."""
     if EXAMPLE_ID not in item.text:
         return item.text
-    ranks = "sleep 1000" if item.text.startswith("dtlaunch kill") else "python3 train.py"
+    ranks = "sleep 1000" if item.text.startswith(("dtlaunch ask", "dtlaunch kill")) else "python3 train.py"
     status, output = run_on("node1", folder, f"dtlaunch --detach -f hosts {ranks} 2>/dev/null")
     if status != 0:
         fail(f"{item.where()}: no job was started: {output}")
@@ -150,7 +150,10 @@ def run_command(item, folder):
         if "cluster up" in item.text:
             expect(item, None, ROOT, item.text.split()[0] + " down")
     else:
-        expect(item, host_of(item), folder, with_id(item, folder))
+        command = with_id(item, folder)
+        expect(item, host_of(item), folder, command)
+        if command.startswith("dtlaunch ask"):  # its job would keep cores from the next ones
+            run_on("node1", folder, "dtlaunch kill " + command.split()[-1])
 
 
 def run_file(item, folder, items):

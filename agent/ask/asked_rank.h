@@ -1,0 +1,73 @@
+#pragma once
+// AskedRank: one running rank that `dtlaunch ask` looks at from outside, and asks for its stack. It
+// only reads /proc, and sends a signal that is ignored by default to a process that catches it. So
+// it cannot harm the job. Owned by ask_job(); one thread.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/job/rank_observer.h"
+#include "agent/job/stack_file.h"
+#include "agent/processes/process_table.h"
+#include "base/fd.h"
+#include "wire/messages.h"
+
+namespace dtl {
+
+// A rank's process as found among the machine's processes.
+struct FoundRank {
+  int rank = -1;  // -1: its environment does not say
+  pid_t pid = 0;
+  std::string stack_path;  // see stack_file.h
+};
+
+// Each line begins with "| ", so a rank's text cannot look like another line of the answer.
+std::string quoted_lines(const std::string& text);
+
+class AskedRank {
+ public:
+  // processes: all of the machine, see scan_processes.
+  AskedRank(FoundRank found, std::span<const Process> processes, std::chrono::milliseconds now);
+
+  // Call it every few milliseconds: asks the rank once nobody else asks it, and looks at its state.
+  void look();
+  bool has_answered() const { return word_ != Word::kWaits; }
+  // The lines for dtlaunch, without its native stack; launcher/jobs/rank_answers.h parses them.
+  // most_bytes: of its stack.
+  std::string report(std::span<const Process> processes, std::chrono::milliseconds now,
+                     std::size_t most_bytes);
+
+  int rank() const { return found_.rank; }
+  pid_t process() const { return observer_.process(); }
+  bool may_ask() const { return own_; }
+
+ private:
+  enum class Word { kWaits, kAnswered, kCannot, kRefused };
+  // Sums over the rank's processes, except where it says otherwise.
+  struct Usage {
+    std::uint64_t cpu_ms = 0, memory_kib = 0, threads = 0;
+    std::uint64_t start_ms = 0;  // after boot, of the rank's first process
+    char state = '?';            // of the observed process
+  };
+  std::uint32_t number() const;
+  Usage usage(std::span<const Process> processes) const;
+
+  FoundRank found_;
+  bool own_;  // it belongs to this user
+  Word word_ = Word::kWaits;
+  RankObserver observer_;
+  StackFile file_;
+  Fd lock_;  // on the stack file, so that two askers take turns
+  bool asked_ = false;
+  Stack answer_;  // with kAnswered
+  Usage first_;
+  std::vector<CommState> before_;
+  std::chrono::milliseconds began_;
+};
+
+}  // namespace dtl
