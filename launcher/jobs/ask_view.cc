@@ -56,12 +56,23 @@ bool did_not_answer(const RankAnswer& rank) {
   return rank.answer != "told" && rank.answer != "cannot";
 }
 
+// dtring's frame names the time too, which differs between ranks that wait in the same collective.
+void remove_time(std::vector<StackFrame>& frames, const std::string& since) {
+  const std::string end = ", since " + since;
+  for (StackFrame& frame : frames) {
+    if (!since.empty() && frame.function.ends_with(end)) {
+      frame.function.resize(frame.function.size() - end.size());
+    }
+  }
+}
+
 AskGroup group_of(const RankAnswer& rank) {
   AskGroup group;
   group.note = note_of(rank);
   RankStack stack = parse_stack(rank.stack);
   group.doing = stack.details.empty() ? wait_text(rank) : stack.details;
   group.since = stack.since;
+  remove_time(stack.frames, stack.since);
   group.frames = std::move(stack.frames);
   if (rank.native_told) group.native = native_frames(rank.native);
   if (group.native.empty() && !rank.native.empty()) {

@@ -118,8 +118,8 @@ OptionRows watch_options() {
        into::text<&B::line, &CommandLine::shown, &OutputChoice::log_directory>()},
       {kWatch, {"--stdin"}, "all|none|N", "rank that reads standard input",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::input>()},
-      {kWatch, {"--detach"}, "", "run in the background once all ranks have started,\n"
-       "and print the job's id: dtlaunch-jobs(1)", into::flag<&B::line, &CommandLine::detach>()},
+      {kWatch, {"--detach"}, "", "run in the background once all ranks have started",
+       into::flag<&B::line, &CommandLine::detach>()},
       {kWatch, {"--report"}, "FILE", "write a report of the job as JSON",
        into::text<&B::line, &CommandLine::reporting, &Reporting::report>(), {.key = "report"}},
       {kWatch, {"--tag"}, "NAME[,NAME]", "label the job; ps, the report and events show it", tags(),

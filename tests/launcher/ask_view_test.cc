@@ -90,8 +90,10 @@ TEST(AskView, ShowsEqualStacksOnceWithTheEarliestTime) {
               HasSubstr("    0 n1             710 sleeping    3%    12s 1269 MiB    12  2h05m "
                         "all_reduce\n"));
   EXPECT_THAT(
-      text, HasSubstr("\nranks 0-1,3: all_reduce of 4.0 MiB of float32, since 10:13:02\n"
-                      "  File \"/opt/dtring/_stacks.py\", line 70, in all_reduce of 4.0 MiB of f"));
+      text,
+      HasSubstr(
+          "\nranks 0-1,3: all_reduce of 4.0 MiB of float32, since 10:13:02\n"
+          "  File \"/opt/dtring/_stacks.py\", line 70, in all_reduce of 4.0 MiB of float32\n"));
   EXPECT_THAT(text, HasSubstr("\n  File \"/home/me/train.py\", line 31, in main\n"));
   EXPECT_THAT(text, HasSubstr("\nrank 2: stopped, as by SIGSTOP\n"));
   for (const std::string& line : split(text, '\n')) EXPECT_LE(line.size(), 80u) << line;

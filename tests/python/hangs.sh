@@ -99,6 +99,8 @@ tell_and_go_on() { # STACKS [VARIABLE=VALUE]: how many ranks write theirs, or sa
     sleep 0.1
   done
   sleep 2 # a wait is reported once it has lasted a second
+  "$dtlaunch" ask "$("$dtlaunch" ps -w | awk -v ours="$work/venv" 'index($0, ours) { print $1 }')" >"$work/asked" ||
+    fail "dtlaunch ask ended with $?"
   kill -USR1 $launcher
   until [ "$(cat "$work/out" "$work/err" | grep -Ec '^(own handler|Current thread)')" = "$1" ]; do
     kill -0 $launcher 2>/dev/null || fail "it ended at SIGUSR1"
@@ -110,6 +112,10 @@ tell_and_go_on() { # STACKS [VARIABLE=VALUE]: how many ranks write theirs, or sa
   [ "$(grep -c 'sum 4' "$work/out")" = $ranks ] || fail "not all ranks went on"
 }
 tell_and_go_on 2
+grep -Eq '^rank 0: all_reduce of 4\.0 MiB of float32, since [0-9:]+$' "$work/asked" ||
+  fail "dtlaunch ask does not say in what rank 0 waits: $(cat "$work/asked")"
+grep -Eq '^  File ".*/hanging_rank\.py", line [0-9]+, in wait_for$' "$work/asked" ||
+  fail "dtlaunch ask does not show where rank 1 is: $(cat "$work/asked")"
 expect 'in wait_for$'
 [ "$(grep -c 'in all_reduce of 4.0 MiB of float32, since' "$work/err")" = 1 ] || fail "one rank waits in the sum"
 # Python runs a handler only after the thread returns from a library call: rank 0's runs later.
