@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <utility>
 
 #include "base/text.h"
 
@@ -69,7 +70,7 @@ std::string version_of(int major, int minor, int patch) {
   return fmt::format("{}.{}.{}", major, minor, patch);
 }
 
-std::string library_lines(std::vector<Library> libraries) {
+std::vector<LibraryPlace> library_places(std::vector<Library> libraries) {
   libraries.push_back(
       {"fmt", version_of(FMT_VERSION / 10'000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)});
   std::sort(libraries.begin(), libraries.end(), [](const Library& left, const Library& right) {
@@ -78,9 +79,17 @@ std::string library_lines(std::vector<Library> libraries) {
   // Last, after the sorted ones: every program has these two.
   libraries.push_back({"libstdc++", std::to_string(_GLIBCXX_RELEASE), address_of(&std::terminate)});
   libraries.push_back({"glibc", ::gnu_get_libc_version(), address_of(&::gnu_get_libc_version)});
-  std::string text;
+  std::vector<LibraryPlace> places;
   for (const Library& library : libraries) {
-    text += fmt::format("  {:<13}  {:<7}  {}\n", library.name, library.version, place_of(library));
+    places.push_back({library.name, library.version, place_of(library)});
+  }
+  return places;
+}
+
+std::string library_lines(std::vector<Library> libraries) {
+  std::string text;
+  for (const LibraryPlace& library : library_places(std::move(libraries))) {
+    text += fmt::format("  {:<13}  {:<7}  {}\n", library.name, library.version, library.place);
   }
   return text;
 }

@@ -23,6 +23,14 @@ const void* address_of(Function* function) {
 
 std::string version_of(int major, int minor, int patch);
 
+struct LibraryPlace {
+  std::string name, version;
+  std::string place;  // "inside" with the package, the path of a loaded one, or why it is absent
+};
+
+// The libraries in the order of library_lines(), with those that every program has.
+std::vector<LibraryPlace> library_places(std::vector<Library> libraries);
+
 // One line for each library, and for fmt, the C++ runtime and glibc, which every program has. A
 // line ends with "inside" and the package that it was linked from, or with the path of the loaded
 // shared library.

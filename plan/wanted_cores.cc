@@ -21,11 +21,11 @@ int count_cores(const NodeTopology& topology, const CpuSet& cpus) {
                     [&](const Core& core) { return !(CpuSet(core.cpus) & cpus).empty(); }));
 }
 
-WantedCores wanted_on(const Request& request, std::size_t host, const NodeTopology& topology,
+TicketWish wanted_on(const Request& request, std::size_t host, const NodeTopology& topology,
                       int ranks) {
   const Host* const named = request.hosts.empty() ? nullptr : &request.hosts[host];
   const PinRequest pins = pin_request_of(request, named);
-  WantedCores wanted{ranks, {}};
+  TicketWish wanted{ranks, {}};
   // Without pins of the user's, ranks divide what is free, and one core for each will do.
   if (pins.kind != PinKind::kDefault && pins.kind != PinKind::kNone) {
     PinSettings settings;
@@ -45,12 +45,12 @@ WantedCores wanted_on(const Request& request, std::size_t host, const NodeTopolo
 
 }  // namespace
 
-std::vector<WantedCores> wanted_cores(const Request& request, const std::vector<NodeFacts>& facts) {
+std::vector<TicketWish> wanted_cores(const Request& request, const std::vector<NodeFacts>& facts) {
   std::vector<NodeFacts> alone = facts;
   for (NodeFacts& each : alone) each.claims.clear();
   std::map<int, int> ranks;  // by host
   for (const RankPlace& place : place_ranks_on(request, alone)) ++ranks[place.host];
-  std::vector<WantedCores> wanted(facts.size());
+  std::vector<TicketWish> wanted(facts.size());
   int most = 1;
   for (const auto& [host, count] : ranks) {
     const auto at = static_cast<std::size_t>(host);

@@ -8,7 +8,7 @@
 
 namespace dtl {
 
-struct WantedCores {
+struct TicketWish {
   int cores = 0;  // the fewest with which its ranks there can start, at least 1
   CpuSet cpus;    // these, as the user has named them; empty: any
 };
@@ -16,6 +16,6 @@ struct WantedCores {
 // One for each of `facts`, which belong to the hosts of the request. A host that has no ranks while
 // all are free may get some because it is free first, so it is asked for as many as the others.
 // Throws Error if the job could not start anyway.
-std::vector<WantedCores> wanted_cores(const Request& request, const std::vector<NodeFacts>& facts);
+std::vector<TicketWish> wanted_cores(const Request& request, const std::vector<NodeFacts>& facts);
 
 }  // namespace dtl

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "launcher/screen/json_answer.h"
 
 namespace dtl {
 namespace {
@@ -134,8 +135,13 @@ std::string doctor_json(const std::vector<Finding>& findings, const std::vector<
                              {"gbits", link.gbits},
                              {"round_trip_us", link.trip_us}});
   }
+  std::vector<Unreachable> unreachable;
+  for (const Examination& host : hosts) {
+    if (host.failure) unreachable.push_back({host.name, host.failure->what()});
+  }
   // Text from hosts may not be UTF-8; `replace` writes U+FFFD where the default would throw.
-  return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_answer("doctor", root.dump(-1, ' ', false, json::error_handler_t::replace),
+                     unreachable);
 }
 
 }  // namespace dtl

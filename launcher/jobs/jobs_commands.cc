@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "launcher/agents/agent_query.h"
+#include "launcher/jobs/jobs_json.h"
 #include "launcher/screen/output_writer.h"
 #include "plan/request/host_token.h"
 
@@ -63,7 +64,12 @@ void tell_of_shares(const std::vector<JobView>& jobs) {
 
 int show_cores(const JobsCommand& command, const StartOptions& start) {
   int failed = 0;
-  const std::vector<HostCores> hosts = list_node_cores(command, start, &failed);
+  std::vector<Unreachable> unreachable;
+  const std::vector<HostCores> hosts = list_node_cores(command, start, &failed, &unreachable);
+  if (command.json) {
+    write_all(STDOUT_FILENO, cores_json(hosts, unreachable));
+    return failed;
+  }
   if (!hosts.empty()) write_all(STDOUT_FILENO, cores_table(hosts, table_columns(command)));
   return failed;
 }
@@ -71,12 +77,18 @@ int show_cores(const JobsCommand& command, const StartOptions& start) {
 // Returns the status of the first host that did not answer; the table shows the others' answers.
 int list(const JobsCommand& command, const StartOptions& start) {
   int failed = 0;
-  std::vector<JobView> jobs = list_jobs(command.hosts, start, &failed);
+  std::vector<Unreachable> unreachable;
+  std::vector<JobView> jobs = list_jobs(command.hosts, start, &failed, &unreachable);
   if (!command.all) {
     // Ended jobs stay in the records for a while; only ps -a shows them.
     std::erase_if(jobs, [](const JobView& job) {
       return job.status == JobStatus::kEnded || job.status == JobStatus::kCleaned;
     });
+  }
+  if (command.json) {
+    // The members say what the notices below do.
+    write_all(STDOUT_FILENO, jobs_json(jobs, std::time(nullptr), unreachable));
+    return failed;
   }
   // An empty table would say that there are no jobs.
   if (failed != 0 && jobs.empty()) return failed;
@@ -219,7 +231,7 @@ std::optional<int> table_columns(const JobsCommand& command) {
 }
 
 std::vector<HostCores> list_node_cores(const JobsCommand& command, const StartOptions& start,
-                                       int* failed) {
+                                       int* failed, std::vector<Unreachable>* unreachable) {
   std::vector<HostCores> hosts;
   for (Answer& answer : ask_agents(command.hosts, runner_by(start), {"--cores"}, kPatience)) {
     auto cores = parse_node_cores(answer.text);
@@ -230,6 +242,7 @@ std::vector<HostCores> list_node_cores(const JobsCommand& command, const StartOp
     if (answer.error) {
       log_error(answer.error->what());
       if (*failed == 0) *failed = static_cast<int>(answer.error->status());
+      unreachable->push_back({answer.host.name, answer.error->what()});
       continue;
     }
     hosts.push_back({answer.host.name, std::move(*cores)});
@@ -238,16 +251,22 @@ std::vector<HostCores> list_node_cores(const JobsCommand& command, const StartOp
 }
 
 std::vector<JobView> list_jobs(const std::vector<Host>& hosts, const StartOptions& start,
-                               int* failed) {
+                               int* failed, std::vector<Unreachable>* unreachable) {
+  const auto note = [&](const Host& host, const std::string& error) {
+    if (unreachable != nullptr) unreachable->push_back({host.name, error});
+  };
   std::vector<SeenRecord> records;
   for (const Answer& answer : ask_agents(hosts, runner_by(start), {"--jobs"}, kPatience)) {
     if (answer.error) {
       log_error(answer.error->what());
       if (*failed == 0) *failed = static_cast<int>(answer.error->status());
+      note(answer.host, answer.error->what());
       continue;
     }
     if (const std::string problem = problem_of_records(answer.text); !problem.empty()) {
-      log_error(fmt::format("{}: {}", answer.host.name, problem));
+      const std::string error = fmt::format("{}: {}", answer.host.name, problem);
+      log_error(error);
+      note(answer.host, error);
       if (*failed == 0) *failed = static_cast<int>(Exit::kConfig);
     }
     for (SeenRecord& seen : parse_job_list(answer.host, answer.text)) {

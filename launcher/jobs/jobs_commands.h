@@ -11,6 +11,7 @@
 #include "launcher/jobs/cores_view.h"
 #include "launcher/jobs/jobs_view.h"
 #include "launcher/options/jobs_options.h"
+#include "launcher/screen/json_answer.h"
 
 namespace dtl {
 
@@ -24,16 +25,13 @@ int run_jobs_command(const std::string& name, const std::vector<std::string>& ar
 std::optional<int> table_columns(const JobsCommand& command);
 
 // All jobs that the hosts know. Names hosts that do not answer on standard error, and sets
-// `*failed` to the first one's exit status.
+// `*failed` to the first one's exit status; adds them to `*unreachable` unless that is nullptr.
 std::vector<JobView> list_jobs(const std::vector<Host>& hosts, const StartOptions& start,
-                               int* failed);
+                               int* failed, std::vector<Unreachable>* unreachable = nullptr);
 
 // The cores of all hosts that answer, and who waits for them; the rest as list_jobs().
 std::vector<HostCores> list_node_cores(const JobsCommand& command, const StartOptions& start,
-                                       int* failed);
-
-// The width of a table on standard output; nullopt: nothing is cut.
-std::optional<int> table_columns(const JobsCommand& command);
+                                       int* failed, std::vector<Unreachable>* unreachable);
 
 // The host of a job's launcher, under the name that reaches it from here.
 Host launcher_host_of(const JobView& job);

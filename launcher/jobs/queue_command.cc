@@ -13,12 +13,13 @@ namespace dtl {
 // Returns the status of the first host that did not answer; the line has the others' tickets.
 int show_queue(const JobsCommand& command, const StartOptions& start) {
   int failed = 0;
-  const std::vector<HostCores> hosts = list_node_cores(command, start, &failed);
+  std::vector<Unreachable> unreachable;
+  const std::vector<HostCores> hosts = list_node_cores(command, start, &failed, &unreachable);
   // An empty line would say that nobody waits.
-  if (hosts.empty()) return failed;
+  if (hosts.empty() && !command.json) return failed;
   const std::vector<WaitingJob> jobs = fold_line(hosts);
   if (command.json) {
-    write_all(STDOUT_FILENO, queue_json(hosts, jobs));
+    write_all(STDOUT_FILENO, queue_json(hosts, jobs, unreachable));
   } else if (jobs.empty()) {
     write_all(STDOUT_FILENO, empty_line_text(hosts));
   } else {

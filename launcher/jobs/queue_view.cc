@@ -233,8 +233,9 @@ std::string empty_line_text(const std::vector<HostCores>& hosts) {
   return fmt::format("no job waits for cores of {}\n", host_names(names));
 }
 
-std::string queue_json(const std::vector<HostCores>& hosts, const std::vector<WaitingJob>& jobs) {
-  Json all = {{"schema", "dtlaunch-queue/1"}, {"hosts", Json::array()}, {"jobs", Json::array()}};
+std::string queue_json(const std::vector<HostCores>& hosts, const std::vector<WaitingJob>& jobs,
+                       const std::vector<Unreachable>& unreachable) {
+  Json all = {{"hosts", Json::array()}, {"jobs", Json::array()}};
   for (const HostCores& host : hosts) {
     std::int64_t kept = 0;
     for (const WaitingTicket& ticket : host.cores.waiting) kept += ticket.kept;
@@ -244,7 +245,8 @@ std::string queue_json(const std::vector<HostCores>& hosts, const std::vector<Wa
                             {"kept_cores", kept}});
   }
   for (const WaitingJob& job : jobs) all["jobs"].push_back(json_of(job));
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_answer("queue", all.dump(-1, ' ', false, Json::error_handler_t::replace),
+                     unreachable);
 }
 
 }  // namespace dtl

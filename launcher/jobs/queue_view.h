@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "launcher/jobs/cores_view.h"
+#include "launcher/screen/json_answer.h"
 
 namespace dtl {
 
@@ -50,6 +51,7 @@ std::string queue_table(const std::vector<WaitingJob>& jobs, std::optional<int> 
 std::string empty_line_text(const std::vector<HostCores>& hosts);
 
 // dtlaunch-queue(7) describes it.
-std::string queue_json(const std::vector<HostCores>& hosts, const std::vector<WaitingJob>& jobs);
+std::string queue_json(const std::vector<HostCores>& hosts, const std::vector<WaitingJob>& jobs,
+                       const std::vector<Unreachable>& unreachable);
 
 }  // namespace dtl

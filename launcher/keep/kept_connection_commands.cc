@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "launcher/agents/kept_connection_client.h"
 #include "launcher/keep/kept_connection_holder.h"
+#include "launcher/keep/kept_json.h"
 #include "launcher/options/subcommand_options.h"
 #include "launcher/options/subcommands.h"
 #include "launcher/session/background.h"
@@ -64,18 +65,27 @@ bool tell_of_lost_holders() {
 }
 
 // In a scheduler's job, lists the job's holder first.
-int list_hosts(const std::optional<SchedulerJob>& job) {
+int list_hosts(const std::optional<SchedulerJob>& job, bool as_json) {
   KeepRequest request;
   request.what = KeepRequest::What::kHosts;
-  std::string answer;
+  std::string answer, of_job;
   if (job) answer = ask_holder(request, job->job);
-  if (!answer.starts_with(kKeepYes)) answer = ask_holder(request, {});
-  if (!answer.starts_with(kKeepYes)) {
+  if (answer.starts_with(kKeepYes)) {
+    of_job = job->job;
+  } else {
+    answer = ask_holder(request, {});
+  }
+  const bool is_kept = answer.starts_with(kKeepYes);
+  if (as_json) {
+    const std::string lines = is_kept ? answer.substr(std::string(kKeepYes).size()) : "";
+    write_all(STDOUT_FILENO, kept_json(of_job, lines));
+  }
+  if (!is_kept) {
     log_notice(
         message_text("up", "no connection is kept", job ? "dtlaunch up" : "dtlaunch up -f hosts"));
     return 1;
   }
-  write_all(STDOUT_FILENO, answer.substr(std::string(kKeepYes).size()));
+  if (!as_json) write_all(STDOUT_FILENO, answer.substr(std::string(kKeepYes).size()));
   return 0;
 }
 
@@ -120,7 +130,10 @@ int hold(HolderOptions options, const StartNews& news) {
 }
 
 int up(const SubcommandOptions& given, StartOptions start, const FindJob& find_job) {
-  if (given.list) return list_hosts(job_if_any(find_job));
+  if (given.json && !given.list) {
+    throw option_error("--json", "it goes with --list only", "dtlaunch up --list --json");
+  }
+  if (given.list) return list_hosts(job_if_any(find_job), given.json);
   // If the command line names no hosts, the job's nodes are kept, so its errors matter.
   std::optional<SchedulerJob> job = given.names_hosts() ? job_if_any(find_job) : find_job();
   if (job && given.names_hosts()) {

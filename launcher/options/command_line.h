@@ -75,6 +75,7 @@ struct CommandLine {
   std::optional<Inheritance> inheritance;  // -genvall, -genvnone, -genvlist
   std::string working_directory;           // -gwdir, as typed
   bool dry_run = false;
+  bool json = false;  // with --dry-run, --version, --show-limits and --show-scheduler
   bool detach = false;
   OutputChoice shown;
   // The parser prints nothing; the caller shows warnings and notes.

@@ -178,6 +178,8 @@ OptionRows about_options() {
        into::flag<&B::show_scheduler>()},
       {kAbout, {"--show-limits"}, "", "show every timeout and limit with its value",
        into::flag<&B::show_limits>()},
+      {kAbout, {"--json"}, "", "print --version, --show-scheduler, --show-limits and\n"
+       "--dry-run as JSON: dtlaunch-json(7)", into::flag<&B::line, &CommandLine::json>()},
       {kAbout, {"--names"}, "", "print a folder of links with other launchers' names, for\n"
        "their scripts: PATH=$(dtlaunch --names):$PATH", into::flag<&B::names>()},
       {kAbout, {"--completion"}, kShells, "print the completion script of a shell:\n"

@@ -136,6 +136,7 @@ std::vector<Row> up_rows() {
       hosts_row(),
       {kOptions, {"--idle"}, "HOURS", "end after this long without a launch; default 8", idle_hours()},
       {kOptions, {"--list"}, "", "show the connections that are open now", into::flag<&Sub::list>()},
+      {kOptions, {"--json"}, "", "with --list: as JSON", into::flag<&Sub::json>()},
       host_keys_row(),
       help_row(),
   };
@@ -207,6 +208,7 @@ std::vector<Row> own_rows(const std::string& name) {
     return {{kOptions, {"-a", "--all"}, "", "also list jobs that have ended", into::flag<&Sub::all>()},
             {kOptions, {"--cores"}, "", "show which cores jobs of all users have, and free cores",
              into::flag<&Sub::cores>()},
+            {kOptions, {"--json"}, "", "print what is known as JSON: dtlaunch-json(7)", into::flag<&Sub::json>()},
             {kOptions, {"-w", "--wide"}, "", "never shorten commands and lists",
              into::flag<&Sub::wide>()},
             {kOptions, {"-v", "--verbose"}, "", "also show each restart: what failed, where the job\n"

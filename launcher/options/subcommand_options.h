@@ -44,7 +44,7 @@ struct SubcommandOptions {
   std::chrono::seconds idle = std::chrono::hours(8);              // up; without a launch
   std::string interface, python;                                  // doctor
   bool quick = false;                                             // doctor
-  bool json = false;                                              // doctor, ask, queue
+  bool json = false;                                              // doctor, ps, queue, ask, up
   int verbosity = 0;                                              // doctor
   KubeWords kube;
 

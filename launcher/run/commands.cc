@@ -28,6 +28,7 @@
 #include "launcher/options/options.h"
 #include "launcher/options/subcommands.h"
 #include "launcher/options/trusted_file.h"
+#include "launcher/request/facts_json.h"
 #include "launcher/request/scheduler_job.h"
 #include "launcher/run/completion.h"
 #include "launcher/run/job_agents.h"
@@ -110,6 +111,21 @@ std::vector<std::string> options_for_words(std::vector<std::string> words) {
   return words;
 }
 
+// A job's facts as JSON are in its report.
+void check_json(const CommandLine& line) {
+  if (!line.json || line.dry_run) return;
+  Error error = option_error("--json", "a job prints what its ranks print",
+                             "--dry-run --json, or --report FILE");
+  if (line.action == Action::kNames || line.action == Action::kCompletion) {
+    error = option_error("--json",
+                         "it goes with --dry-run, --version, --show-limits and --show-scheduler",
+                         "the same command without it");
+  } else if (line.action != Action::kRun) {
+    return;
+  }
+  throw as_typed(error, line.given);
+}
+
 // The text to print instead of running a job; nullopt if the line asks for a job.
 std::optional<std::string> asked_text(const CommandLine& line) {
   switch (line.action) {
@@ -118,12 +134,15 @@ std::optional<std::string> asked_text(const CommandLine& line) {
     case Action::kHelpAll:
       return help_all_text();
     case Action::kVersion:
+      if (line.json) return version_json(library_places(launcher_libraries()));
       return fmt::format("dtlaunch {}, protocol {}\n", DTL_VERSION, kProtocol) +
              (line.verbosity > 0 ? library_lines(launcher_libraries()) : "");
-    case Action::kShowScheduler:
-      return evidence_text(seen_evidence(line));
+    case Action::kShowScheduler: {
+      const SchedulerEvidence evidence = seen_evidence(line);
+      return line.json ? scheduler_json(evidence) : evidence_text(evidence);
+    }
     case Action::kShowLimits:
-      return limits_text();
+      return line.json ? limits_json(limit_facts()) : limits_text();
     case Action::kNames:
       return names_folder(current_surroundings().program_directory) + "\n";
     case Action::kCompletion:
@@ -208,6 +227,7 @@ int run_command(std::vector<std::string> arguments, CalledAs called) {
         read_trusted_file(line.program_file, kMaxHostfileBytes, "file of programs");
     add_program_file(line, text, line.program_file);
   }
+  check_json(line);
   if (const auto text = asked_text(line)) {
     write_all(STDOUT_FILENO, *text);
     return 0;

@@ -36,6 +36,7 @@
 #include "launcher/report/job_events.h"
 #include "launcher/report/job_identity.h"
 #include "launcher/report/job_watch.h"
+#include "launcher/report/plan_json.h"
 #include "launcher/report/report_file.h"
 #include "launcher/request/job_request.h"
 #include "launcher/request/pod_keys.h"
@@ -105,6 +106,7 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   options.streams = settings.streams;
   options.typed = settings.typed;
   options.dry_run = line.dry_run;
+  if (line.json) options.plan_text = plan_answer;
   return options;
 }
 

@@ -51,8 +51,9 @@ struct SessionOptions {
   std::string job_id;           // 16 hex digits
   JobOptions job;
   Streams streams;
-  std::vector<TypedOption> typed = {};  // options as they were given, for messages
-  bool dry_run = false;                 // print the plan and end
+  std::vector<TypedOption> typed = {};                 // options as they were given, for messages
+  bool dry_run = false;                                // print the plan and end
+  std::string (*plan_text)(const JobPlan&) = nullptr;  // dry_run: its form; nullptr: a table
   std::size_t more_hosts = 0;  // that another session may ask if too few cores are free on these
   int input = 0, output = 1, errors = 2;  // descriptors
   SessionHooks hooks;

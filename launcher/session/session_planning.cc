@@ -272,7 +272,9 @@ job::Event SessionPlanning::make_plan() {
   check_mpi();
   tell_columns();
   if (options_.dry_run) {
-    console_.print(to_table(*plan_, terminal_columns(options_.output)));
+    console_.print(options_.plan_text != nullptr
+                       ? options_.plan_text(*plan_)
+                       : to_table(*plan_, terminal_columns(options_.output)));
     return job::Refused{Cause::kDryRun, 0};
   }
   compare_pythons();

@@ -72,7 +72,7 @@ std::vector<PmiRank> pmi_ranks(const NodePlan& node) {
 
 std::vector<TakeTicket> tickets_for(const Request& request, const std::vector<NodeFacts>& facts) {
   std::vector<TakeTicket> tickets;
-  for (WantedCores& wanted : wanted_cores(request, facts)) {
+  for (TicketWish& wanted : wanted_cores(request, facts)) {
     tickets.push_back({0, static_cast<std::uint32_t>(wanted.cores), std::move(wanted.cpus),
                        longest_run(request.ending), request.around});
   }

@@ -48,6 +48,28 @@ expect_no_out 'node2: cores'
 run "$cluster" exec node2 env COLUMNS=500 "$bin/dtlaunch" doctor -v -f "$work/hosts"
 expect_status 0
 expect_out '^ok +bandwidth: .* on 2 links'
+# The same as JSON: one object on standard output, also beside a host that does not answer.
+check_json() { # EXPRESSION: over the object `it`
+  python3 -c 'import json, sys; it = json.load(open(sys.argv[1])); job = sys.argv[2]; assert eval(sys.argv[3]), it' \
+    "$work/out" "$id" "$1" || fail "not so in the JSON: $1"
+}
+launch ps --cores --json -f "$work/hosts"
+expect_status 0
+check_json 'it["schema"] == "dtlaunch-cores/1" and [host["host"] for host in it["hosts"]] == ["node1", "node2"]'
+check_json '[(claim["job"], claim["user"]) for host in it["hosts"] for claim in host["claims"]] == [(job, "root")]'
+check_json 'it["hosts"][1]["free_cores"] == it["hosts"][1]["cores"] and it["unreachable"] == []'
+launch ps -hosts node1,node7
+without=$status
+launch ps --json -hosts node1,node7
+expect_status "$without"
+check_json 'it["schema"] == "dtlaunch-jobs/1" and [each["host"] for each in it["unreachable"]] == ["node7"]'
+check_json '[(each["job"], each["status"], each["ranks"]) for each in it["jobs"]] == [(job, "alive", 1)]'
+grep -qF "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["unreachable"][0]["error"])' "$work/out")" \
+  "$work/err" || fail "the error on standard error is another one: $(cat "$work/err")"
+launch ps --cores --json -hosts node7
+expect_status "$without"
+check_json 'it["hosts"] == [] and len(it["unreachable"]) == 1'
+
 touch "$work/cpus.go"
 end_job
 expect_status 0

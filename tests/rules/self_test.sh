@@ -325,6 +325,8 @@ versions_case() {  # versions_case STATUS TEXT PROJECT CHANGELOG PROGRAM
   expect "$1" "$2" versions.py --bin "$tree" "$tree"
 }
 versions_case 0 'kept by 1.3.0' 1.3.0 1.3.0 1.3.0
+sed -i '1i ## Unreleased\n' "$tree/CHANGELOG.md"
+expect 0 'kept by 1.3.0' versions.py --bin "$tree" "$tree"
 versions_case 1 "CHANGELOG.md: its newest entry is of 1.3.1, the version is 1.3.0" 1.3.0 1.3.1 1.3.0
 versions_case 1 "CHANGELOG.md: 1.2.9 is below 1.2.8" 1.3.0 1.2.8 1.3.0
 versions_case 1 "CHANGELOG.md: 'Unreleased - 2026-11-29' is not a version" 1.3.0 Unreleased 1.3.0

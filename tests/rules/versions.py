@@ -2,7 +2,7 @@
 """The version is the same everywhere: versions.py [--bin FOLDER] [ROOT].
 
 CMakeLists.txt has it. The programs print it, the wheel and the Debian packages take it from there, the newest
-entry of CHANGELOG.md is about it, its release notes are there, and man pages show it. Versions go down from
+entry of CHANGELOG.md below "Unreleased" is about it, its release notes are there, and man pages show it. Versions go down from
 entry to entry. The wire protocol and the ABI of libdtring have numbers of their own.
 """
 
