@@ -19,9 +19,11 @@
 #include "launcher/doctor/doctor_text.h"
 #include "launcher/doctor/scheduler_check.h"
 #include "launcher/doctor/ssh_config_files.h"
+#include "launcher/options/output_choice.h"
 #include "launcher/options/subcommand_options.h"
 #include "launcher/request/scheduler_job.h"
 #include "launcher/screen/output_writer.h"
+#include "launcher/screen/terminal_color.h"
 #include "plan/core_owners.h"
 #include "plan/environment.h"
 #include "plan/request/hostfile.h"
@@ -82,12 +84,20 @@ std::string table_of(const std::vector<Host>& hosts, const std::vector<Link>& li
   return link_table(names, gbits);
 }
 
+// The option comes before the variable.
+ColorMode wanted_color(const SubcommandOptions& options, const Variables& environment) {
+  if (!options.color.empty()) return parse_color(options.color, "--color " + options.color);
+  const std::string value = variable(environment, "DTL_COLOR");
+  return parse_color(value, "DTL_COLOR=" + value);
+}
+
 class Doctor {
  public:
   Doctor(const SubcommandOptions& options, const Surroundings& around,
          const MakeStarter& make_starter)
       : options_(options),
         around_(around),
+        color_(wanted_color(options, around.environment)),
         // Hosts that are named come before those of the scheduler's job that this process is in.
         scheduled_(options.names_hosts() ? JobSettings() : settings_of_scheduler(around)),
         hosts_(scheduled_.request.hosts.empty() ? named_hosts(options) : scheduled_.request.hosts),
@@ -180,12 +190,14 @@ class Doctor {
     if (!links_.empty() && (verbose || (uneven && hosts_.size() <= kMostTableHosts))) {
       text = table_of(hosts_, links_) + "\n";
     }
-    text += doctor_text(findings_, hosts_.size(), verbose, terminal_columns(STDOUT_FILENO));
+    text += doctor_text(findings_, hosts_.size(), verbose, terminal_columns(STDOUT_FILENO),
+                        wants_color(color_, STDOUT_FILENO));
     write_all(STDOUT_FILENO, text);
   }
 
   const SubcommandOptions& options_;
   const Surroundings& around_;
+  ColorMode color_;
   JobSettings scheduled_;  // of the job that we are in, where no hosts are named
   std::vector<Host> hosts_;
   std::string interface_;

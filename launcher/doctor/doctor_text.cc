@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "launcher/screen/json_answer.h"
+#include "launcher/screen/terminal_color.h"
 
 namespace dtl {
 namespace {
@@ -49,11 +50,31 @@ std::string names(const std::vector<std::string>& hosts, bool all) {
   return fmt::format("{} and {} more", join(first, ", "), hosts.size() - kNamesShown);
 }
 
-std::string paragraph(const Finding& finding, bool verbose, std::size_t columns) {
+// The lines with what to try are bold, their indent is not.
+std::string bold_lines(std::string_view lines) {
+  std::string text;
+  for (const std::string& line : split(lines, '\n')) {
+    if (line.empty()) continue;  // after the last line
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    text += line.substr(0, indent) + bold(std::string_view(line).substr(indent)) + "\n";
+  }
+  return text;
+}
+
+std::string paragraph(const Finding& finding, bool verbose, std::size_t columns, bool color) {
   std::string text = finding.hosts.empty() ? "" : names(finding.hosts, verbose) + ": ";
   text += finding.check + ": " + finding.text;
+  std::string level = fmt::format("{:<{}}", level_name(finding.level), kIndent);
+  const std::string problem = wrapped(text, columns);
   if (!finding.fix.empty()) text += "\nTry: " + finding.fix;
-  return fmt::format("{:<{}}", level_name(finding.level), kIndent) + wrapped(text, columns);
+  const std::string whole = wrapped(text, columns);
+  if (!color) return level + whole;
+  if (finding.level == Level::kError) {
+    const std::string_view word = level_name(finding.level);
+    level = bold_red(word) + level.substr(word.size());
+  }
+  // Lines are wrapped one by one, so the text without the fix is the beginning of the whole.
+  return level + problem + bold_lines(std::string_view(whole).substr(problem.size()));
 }
 
 std::string fine_in_one_line(const std::vector<Finding>& findings, std::size_t columns) {
@@ -71,7 +92,7 @@ std::string fine_in_one_line(const std::vector<Finding>& findings, std::size_t c
 }  // namespace
 
 std::string doctor_text(const std::vector<Finding>& findings, std::size_t hosts, bool verbose,
-                        int columns) {
+                        int columns, bool color) {
   // Below 40 columns nothing readable would be left beside the indent.
   const auto width = static_cast<std::size_t>(std::max(columns, 40));
   const auto of_level = [&](Level level) {
@@ -84,7 +105,7 @@ std::string doctor_text(const std::vector<Finding>& findings, std::size_t hosts,
     if (finding.level == Level::kOk && !verbose) continue;
     // Why other networks were rejected interests only users of -v.
     if (finding.level == Level::kNote && finding.check == "network" && !verbose) continue;
-    text += paragraph(finding, verbose, width);
+    text += paragraph(finding, verbose, width, color);
   }
   if (!verbose) text += fine_in_one_line(findings, width);
   const std::size_t errors = of_level(Level::kError), warnings = of_level(Level::kWarning);

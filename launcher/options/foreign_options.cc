@@ -353,6 +353,7 @@ const ForeignOption* find_mca_parameter(std::string_view key) {
 
 std::span<const ForeignVariable> foreign_variables() {
   static constexpr ForeignVariable kTable[] = {
+      {"DTL_COLOR", "--color=%"},
       {"DTL_SCHEDULER", "--scheduler=%"},
       {"DTL_SHARE_CORES", "--share-cores"},
       {"DTL_WAIT", "--wait[=%]"},

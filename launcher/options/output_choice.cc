@@ -17,17 +17,6 @@ namespace {
 // The form of Hydra's -l.
 constexpr std::string_view kDefaultLabel = "[%r] ";
 
-ColorMode color_mode(const std::string& text) {
-  if (text.empty() || text == "auto") return ColorMode::kAuto;
-  if (text == "always") return ColorMode::kAlways;
-  if (text == "never") return ColorMode::kNever;
-  const std::vector<std::string> words = {"auto", "always", "never"};
-  const std::string near = nearest_word(text, words);
-  throw option_error(fmt::format("--color {}", text),
-                     fmt::format("not one of {}", join(words, ", ")),
-                     "--color " + (near.empty() ? words[0] : near));
-}
-
 // auto, block or skip; Open MPI 5 has an option of the same name, "tag,timestamp,dir=D".
 OutputMode output_mode(OutputChoice& choice) {
   OutputMode mode = OutputMode::kAuto;
@@ -99,12 +88,22 @@ LineLabel label_of(const OutputChoice& choice) {
 
 }  // namespace
 
+ColorMode parse_color(const std::string& text, const std::string& typed) {
+  if (text.empty() || text == "auto") return ColorMode::kAuto;
+  if (text == "always") return ColorMode::kAlways;
+  if (text == "never") return ColorMode::kNever;
+  const std::vector<std::string> words = {"auto", "always", "never"};
+  const std::string near = nearest_word(text, words);
+  throw option_error(typed, fmt::format("not one of {}", join(words, ", ")),
+                     "--color " + (near.empty() ? words[0] : near));
+}
+
 ConsoleOptions console_options(OutputChoice choice, const std::string& directory) {
   ConsoleOptions options;
   options.mode = output_mode(choice);
   take_directives(choice);
   options.label = label_of(choice);
-  options.color = color_mode(choice.color);
+  options.color = parse_color(choice.color, fmt::format("--color {}", choice.color));
   if (choice.fold && choice.no_fold) {
     throw option_error("--no-fold", "--fold is given as well", "--no-fold alone");
   }

@@ -14,7 +14,7 @@ struct OutputChoice {
   bool prepend_rank = false;           // -l
   std::string pattern;                 // -prepend-pattern
   bool tag = false, time = false;      // --tag-output, --timestamp-output
-  std::string color;                   // --color
+  std::string color;                   // --color, DTL_COLOR
   bool fold = false, no_fold = false;  // --fold, --no-fold
   std::string mode;                    // --output
   std::string only;                    // --only
@@ -22,6 +22,10 @@ struct OutputChoice {
   std::string log_directory;           // --log-dir
   std::string input;                   // --stdin
 };
+
+// typed: the option or variable with its value, for the error. Empty text means auto. Throws
+// Error(kUsage).
+ColorMode parse_color(const std::string& text, const std::string& typed);
 
 // The settings for the screen. A relative --log-dir starts at `directory`, so it is the same folder
 // on every node. Whether the job has the ranks of --only is checked after planning. Throws

@@ -101,8 +101,9 @@ OptionRows watch_options() {
        into::flag<&B::line, &CommandLine::shown, &OutputChoice::time>()},
       {kWatch, {"--only"}, "RANKS", "show the output of these ranks only: 0,3-5; or none",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::only>()},
-      {kWatch, {"--color"}, "auto|always|never", "colour the labels",
-       into::text<&B::line, &CommandLine::shown, &OutputChoice::color>()},
+      {kWatch, {"--color"}, "auto|always|never", "colour labels and the error card;\n"
+       "default auto: on terminals, unless NO_COLOR is set",
+       into::text<&B::line, &CommandLine::shown, &OutputChoice::color>(), {.key = "color"}},
       {kWatch, {"--fold"}, "", "show equal lines of several ranks once, as [0-7]",
        into::flag<&B::line, &CommandLine::shown, &OutputChoice::fold>()},
       {kWatch, {"--no-fold"}, "", "never fold, even on a terminal",

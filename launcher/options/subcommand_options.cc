@@ -113,6 +113,8 @@ std::vector<Row> doctor_rows() {
        into::text<&Sub::python>()},
       {kOptions, {"--quick"}, "", "skip the measurement of the links between hosts", into::flag<&Sub::quick>()},
       {kOptions, {"--json"}, "", "print findings and facts as JSON", into::flag<&Sub::json>()},
+      {kOptions, {"--color"}, "auto|always|never", "colour errors and what to try; default auto: on a terminal",
+       into::word<&Sub::color>()},
       {kOptions, {"-v", "--verbose"}, "", "also show checks that passed", into::count<&Sub::verbosity>(),
        {.repeatable = true}},
       help_row(),

@@ -43,6 +43,7 @@ struct SubcommandOptions {
   bool list = false;                                              // up
   std::chrono::seconds idle = std::chrono::hours(8);              // up; without a launch
   std::string interface, python;                                  // doctor
+  std::string color;                                              // doctor
   bool quick = false;                                             // doctor
   bool json = false;                                              // doctor, ps, queue, ask, up
   int verbosity = 0;                                              // doctor

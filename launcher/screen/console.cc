@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <ctime>
 #include <string_view>
 #include <utility>
@@ -16,23 +15,12 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "launcher/screen/terminal_color.h"
 
 namespace dtl {
 namespace {
 
 constexpr std::size_t kMaxMessages = 10'000;  // for the report: more than anybody reads
-
-// Progress bars and colours need a terminal with cursor control; TERM tells.
-bool can_move_cursor(int fd) {
-  const char* kind = std::getenv("TERM");
-  return ::isatty(fd) != 0 && kind != nullptr && std::string_view(kind) != "dumb" && *kind != '\0';
-}
-
-bool wants_color(ColorMode mode, int fd) {
-  if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
-  const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org: set and not empty
-  return can_move_cursor(fd) && (no_color == nullptr || *no_color == '\0');
-}
 
 // 24 and 80 if the terminal does not know: a serial line, some containers.
 int terminal_rows(int fd) {
@@ -72,6 +60,7 @@ Console::Console(OutputWriter::Descriptors descriptors, const ConsoleOptions& op
                                                  : -1),
       // Cards go to standard error.
       columns_(::isatty(descriptors.err) != 0 ? terminal_columns(descriptors.err) : 0),
+      color_(wants_color(options.color, descriptors.err)),
       // No ranks yet; set_ranks() sets their number after placement.
       mixer_(0, mixer_options(descriptors, options)),
       files_{{options.outfile, Stream::kStdout, std::time(nullptr), options.append},
@@ -144,12 +133,21 @@ void Console::finish() {
 }
 
 void Console::say(std::string_view text) {
+  show_own(text, text);
+}
+
+void Console::say_card(std::string_view card) {
+  show_own(card, color_ ? colored_card(card) : std::string(card));
+}
+
+// shown: `text`, perhaps with colours, which only the screen gets.
+void Console::show_own(std::string_view text, std::string_view shown) {
   // The screen shows all messages; only the report's number is limited.
   if (messages_.size() < kMaxMessages) messages_.emplace_back(text);
   // Uses the last entry to say that the report is not complete.
   if (messages_.size() == kMaxMessages - 1) messages_.emplace_back("later messages are not listed");
   if (said_) said_(text);
-  mixer_.say(fmt::format("{}: {}\n", program_name(), text));
+  mixer_.say(fmt::format("{}: {}\n", program_name(), shown));
   // Even to a terminal that nobody reads: a card must not be lost.
   writer_.write_always(mixer_.take());
 }

@@ -34,8 +34,9 @@ class Console {
   // Shows, in place of the missing output, how much is missing and where it is kept.
   void rank_skipped(const Skipped& message, const std::string& host, JobTime now);
   void rank_ended(int rank);
-  // A line, or a card of several lines, from dtlaunch: "dtlaunch: ..." on standard error.
+  // A line, or several, from dtlaunch: "dtlaunch: ..." on standard error.
   void say(std::string_view text);
+  void say_card(std::string_view card);  // the same for a failure card, which may get colours
   // The listener gets the text without the program's name.
   void on_say(std::function<void(std::string_view)> listener) { said_ = std::move(listener); }
   void print(std::string_view text);  // unchanged, on standard output
@@ -64,6 +65,7 @@ class Console {
 
  private:
   void flush() { writer_.write(mixer_.take()); }
+  void show_own(std::string_view text, std::string_view shown);
   bool on_screen(int rank) const;
 
   ConsoleOptions options_;
@@ -71,6 +73,7 @@ class Console {
   int output_;  // standard output if it is a terminal for progress bars; otherwise -1
   int screen_;  // the terminal with progress bars; -1: none
   int columns_;
+  bool color_;  // of standard error
   LineMixer mixer_;
   std::vector<LineTail> tails_;
   RankFiles files_[2];  // for standard output, error

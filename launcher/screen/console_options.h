@@ -9,7 +9,7 @@
 
 namespace dtl {
 
-// Of labels. kAuto: coloured on a terminal, unless NO_COLOR is set.
+// Of labels, failure cards and doctor's findings. kAuto: on a terminal, unless NO_COLOR is set.
 enum class ColorMode { kAuto, kAlways, kNever };
 enum class OutputMode {
   kAuto,   // ranks wait a moment for a slow reader, then skip output

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "launcher/restart/next_hosts.h"
 #include "launcher/screen/console.h"
+#include "launcher/screen/terminal_color.h"
 #include "launcher/session/card_facts.h"
 #include "launcher/session/epoch_end.h"
 #include "launcher/session/held_signals.h"
@@ -74,8 +75,11 @@ class Epochs {
   }
 
  private:
-  void say(const std::string& text) {
-    log_notice(text);
+  void say(const std::string& text) { say(text, text); }
+
+  // shown: the same, perhaps with colours
+  void say(const std::string& text, const std::string& shown) {
+    log_notice(shown);
     if (options_.hooks.said) options_.hooks.said(text);
     messages_.push_back(text);
   }
@@ -316,7 +320,9 @@ class Epochs {
     CardFacts facts;
     facts.seconds = static_cast<double>(result.ended.count()) / 1000;
     if (cause == Cause::kInterrupted) outcome.signal = status - 128;
-    say(failure_card(outcome, facts, 0));
+    const std::string card = failure_card(outcome, facts, 0);
+    const bool color = wants_color(options_.streams.console.color, STDERR_FILENO);
+    say(card, color ? colored_card(card) : card);
     epochs_.back().why = cause_name(cause);
     decided_ = true;
   }

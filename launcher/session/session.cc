@@ -49,7 +49,7 @@ void tell_the_end(Console& console, const SessionNodes& nodes, const SessionResu
                     size_text(known.lost_input_bytes)));
   }
   const std::string card = failure_card(*known.job.outcome, card_facts(known), console.columns());
-  if (!card.empty()) console.say(card);
+  if (!card.empty()) console.say_card(card);
 }
 
 // The next time at which something is due even without an event.

@@ -161,6 +161,35 @@ def colour_only_on_terminals():
     check(terminal.end() == 0 and b"\x1b[3" not in terminal.seen, "NO_COLOR", terminal.seen)
 
 
+ESCAPES = re.compile(rb"\x1b\[[0-9;]*m")
+
+
+def colour_of_the_card():
+    """Only a terminal gets the escapes. The card's text is the same with and without them."""
+    failing = ["sh", "-c", "[ $RANK = 0 ] || exit 3; sleep 20"]
+    headline = rb"\x1b\[1;31m(rank 1 .*?exited with status 3.*?)\x1b\[0m"
+    with tempfile.TemporaryDirectory() as folder:
+        report = folder + "/report.json"
+        terminal = Terminal(*JOB, "--report", report, *failing)
+        check(terminal.end() == 3 and re.search(headline, terminal.seen), "a red headline", terminal.seen)
+        with open(report, "rb") as kept:
+            check(b"u001b" not in kept.read(), "no escapes in the report", report)
+        colored = ESCAPES.sub(b"", terminal.seen)
+        for script in 'NO_COLOR=1 "$@"', 'TERM=dumb "$@"', 'DTL_COLOR=never "$@"':
+            terminal = Terminal(*JOB, *failing, script=script)
+            check(terminal.end() == 3 and not ESCAPES.search(terminal.seen), script, terminal.seen)
+            lines = [re.sub(rb"\d+(\.\d+)?", b"N", text).split(b"\r\n") for text in (colored, terminal.seen)]
+            check(lines[0] == lines[1], "the same text", lines)
+        terminal = Terminal(*JOB, *failing, script=f'DTL_COLOR=never "$1" --color always "${{@:2}}" 2>{folder}/err')
+        check(terminal.end() == 3, "status", terminal.seen)
+        with open(folder + "/err", "rb") as errors:
+            check(re.search(headline, errors.read()), "--color always, even in a file", folder)
+    terminal = Terminal("doctor", "-hosts", "no-such-host.invalid")
+    check(terminal.end() == 69, "status", terminal.seen)
+    check(re.search(rb"\x1b\[1;31merror\x1b\[0m    no-such", terminal.seen), "a red error", terminal.seen)
+    check(re.search(rb"\n +\x1b\[1mTry: ", terminal.seen), "what to try is bold", terminal.seen)
+
+
 def background():
     """A job in the background neither reads the terminal nor is stopped for writing to it."""
     terminal = Terminal(*JOB, "sh", "-c", "[ $RANK = 1 ] || { echo ready; head -n 1; }",
@@ -242,7 +271,7 @@ def trainer():
         check(not bars and all("grad_norm" in step and "GEMM peak" in step for step in steps), "as in a file", text)
 
 
-for case in (progress_bars, long_lines, patterns, trainer, colour_only_on_terminals, background, stop_and_go,
-             interrupt_twice):
+for case in (progress_bars, long_lines, patterns, trainer, colour_only_on_terminals, colour_of_the_card, background,
+             stop_and_go, interrupt_twice):
     case()
     print(f"{case.__name__}: as promised")

@@ -101,7 +101,7 @@ TEST(TicketsOfANode, SurviveDamage) {
       const std::vector<HostCores> hosts = {{"n1", *node}};
       const std::string table = queue_table(fold_line(hosts), 80);
       EXPECT_THAT(table, Not(HasSubstr("\x1b"))) << at;
-      queue_json(hosts, fold_line(hosts));
+      queue_json(hosts, fold_line(hosts), {});
       cores_table(hosts, 80);
     }
   }
@@ -214,7 +214,7 @@ TEST(QueueTable, SaysInASentenceThatNobodyWaits) {
 TEST(QueueJson, HasHostsAndJobs) {
   const std::vector<HostCores> hosts = {
       host("n1", kHalf + claim("1a2b", "bob", 60, "0-3", 4) + ticket("3c4d", "\xff", 5, 8, 4))};
-  const auto json = nlohmann::json::parse(queue_json(hosts, fold_line(hosts)));
+  const auto json = nlohmann::json::parse(queue_json(hosts, fold_line(hosts), {}));
   EXPECT_EQ(json["schema"], "dtlaunch-queue/1");
   EXPECT_EQ(json["hosts"][0]["kept_cores"], 4);
   const auto& job = json["jobs"][0];
@@ -245,7 +245,7 @@ TEST(WaitingLine, IsQuickWithAThousandTickets) {
   const auto began = std::chrono::steady_clock::now();
   const std::vector<HostCores> hosts = {host("n1", answer)};
   const auto jobs = fold_line(hosts);
-  const std::string table = queue_table(jobs, 80), json = queue_json(hosts, jobs);
+  const std::string table = queue_table(jobs, 80), json = queue_json(hosts, jobs, {});
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));
   EXPECT_THAT(jobs, SizeIs(1000));
   EXPECT_EQ(jobs.back().position, 1000U);
