@@ -69,7 +69,8 @@ constexpr auto kSettled = 20s;          // an epoch before hosts may join; doubl
 constexpr auto kLongestSettled = 600s;
 constexpr auto kLookForHosts = 10s;      // between two checks for hosts that may join or must leave
 constexpr auto kDiscoverPatience = 10s;  // for a command of --discover, before SIGKILL
-constexpr auto kEventPatience = 10s;     // for a command of --on-event, before SIGKILL
+constexpr auto kMetricsPeriod = 5s;   // between two writes of --metrics-file; it is read each 15 s
+constexpr auto kEventPatience = 10s;  // for a command of --on-event, before SIGKILL
 constexpr auto kMetadataPatience =
     300ms;                               // for an answer of a cloud's metadata service; it is near
 constexpr auto kMetadataPeriod = 2s;     // between two requests to it: some clouds give 30 s notice

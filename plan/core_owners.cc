@@ -230,11 +230,16 @@ CoreWish cores_to_claim(const Request& request, const NodePlan& node, const Node
     pins = pins | rank.cpus | CpuSet(rank.comm);
     all_pinned = all_pinned && !rank.cpus.empty();
   }
-  if (!all_pinned) return {facts.topology.allowed, true};
-  CoreWish wish{{}, shares_cores(request)};
+  if (!all_pinned) {
+    const int cores = count_cores(facts.topology, facts.topology.allowed);
+    return {facts.topology.allowed, true, static_cast<std::size_t>(cores)};
+  }
+  CoreWish wish{{}, shares_cores(request), 0};
   for (const Core& core : facts.topology.cores) {
     const CpuSet cpus(core.cpus);
-    if (!(cpus & pins).empty()) wish.cpus = wish.cpus | (cpus & facts.topology.allowed);
+    if ((cpus & pins).empty()) continue;
+    wish.cpus = wish.cpus | (cpus & facts.topology.allowed);
+    ++wish.cores;
   }
   return wish;
 }

@@ -37,6 +37,7 @@ JobPlan plan_beside_others(const Request& request, const std::vector<NodeFacts>&
 struct CoreWish {
   CpuSet cpus;
   bool shared = false;
+  std::size_t cores = 0;  // of these CPUs
 };
 CoreWish cores_to_claim(const Request& request, const NodePlan& node, const NodeFacts& facts);
 

@@ -90,6 +90,7 @@ std::vector<LimitFact> job_waits() {
       wait("longest-settled", kLongestSettled, "longest such time"),
       wait("look-for-hosts", kLookForHosts, "between two looks for new hosts; --discover"),
       wait("discover-patience", kDiscoverPatience, "for a command of --discover"),
+      wait("metrics-period", kMetricsPeriod, "at most between two writes of --metrics-file"),
       wait("event-patience", kEventPatience, "for a command of --on-event")};
 }
 

@@ -123,6 +123,8 @@ OptionRows watch_options() {
        into::flag<&B::line, &CommandLine::detach>()},
       {kWatch, {"--report"}, "FILE", "write a report of the job as JSON",
        into::text<&B::line, &CommandLine::reporting, &Reporting::report>(), {.key = "report"}},
+      {kWatch, {"--metrics-file"}, "FILE", "keep gauges about the job here, for node_exporter",
+       into::text<&B::line, &CommandLine::reporting, &Reporting::metrics_file>(), {.key = "metrics_file"}},
       {kWatch, {"--tag"}, "NAME[,NAME]", "label the job; ps, the report and events show it", tags(),
        {.key = "tags", .in_file = FileValue::kList, .repeatable = true}},
       {kWatch, {"-v", "--verbose"}, "", "print more messages; -vv: many more",

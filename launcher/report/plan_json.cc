@@ -73,7 +73,7 @@ PlanJson node_members(const NodePlan& node) {
 
 }  // namespace
 
-std::string plan_answer(const JobPlan& plan) {
+std::string plan_answer(const JobPlan& plan, int /*columns*/) {
   PlanJson json;
   json["job"] = plan.job_id;
   json["world_size"] = plan.world_size;

@@ -7,6 +7,7 @@
 
 namespace dtl {
 
-std::string plan_answer(const JobPlan& plan);
+// The width of a terminal means nothing to it.
+std::string plan_answer(const JobPlan& plan, int columns = 0);
 
 }  // namespace dtl

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/files/new_file.h"
+#include "base/host_name.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/machine/job_record.h"
@@ -36,6 +37,7 @@
 #include "launcher/report/job_events.h"
 #include "launcher/report/job_identity.h"
 #include "launcher/report/job_watch.h"
+#include "launcher/report/metrics_file.h"
 #include "launcher/report/plan_json.h"
 #include "launcher/report/report_file.h"
 #include "launcher/request/job_request.h"
@@ -160,6 +162,14 @@ RestartOptions restart_options(const JobSettings& settings, const StartOptions& 
   return restarts;
 }
 
+JobMetrics first_metrics(const std::string& job_id, const Reporting& reporting) {
+  JobMetrics metrics;
+  metrics.job_id = job_id;
+  metrics.launcher_host = own_host_name();
+  metrics.tags = reporting.tags;
+  return metrics;
+}
+
 // nodes: if a scheduler has started the job's nodes; otherwise nullptr.
 int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
                 const StartNews& listeners, const std::optional<std::string>& kept_folder,
@@ -167,7 +177,11 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   JobWatch watch(
       first_record(options.job_id, settings.request, !settings.streams.console.label.empty()),
       kept_folder);
-  options.hooks = watch.hooks({listeners.waits, listeners.started, listeners.said});
+  const Reporting& reporting = settings.request.reporting;
+  MetricsFile metrics(options.dry_run ? "" : reporting.metrics_file,
+                      first_metrics(options.job_id, reporting));
+  options.hooks =
+      metrics.watching(watch.hooks({listeners.waits, listeners.started, listeners.said}));
   // Processes of jobs that were killed are ended by the next job on the machine.
   std::optional<SweepHere> sweep;
   if (!options.dry_run) sweep.emplace(start);
@@ -176,9 +190,10 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   // First the record, which ps reads, then the events.
   restarts.restarting = [&](int count, const std::vector<Host>& hosts, const Epoch& ended) {
     watch.restarting(count, hosts, ended);
+    metrics.restarting(count);
   };
   restarts.running_again = [&](JobTime lost) { watch.running_again(lost); };
-  JobEvents events(options.dry_run ? Reporting{} : settings.request.reporting, options.job_id);
+  JobEvents events(options.dry_run ? Reporting{} : reporting, options.job_id);
   restarts.tell = [&](const JobEvent& event) { events.tell(event); };
   JobResult result = run_epochs(settings.request, options, restarts);
   // The session no longer handles signals; without this ^C would end dtlaunch between report and
@@ -189,8 +204,9 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   int status = outcome.exit_status;
   // Its status is ignored: the user has not asked for this file.
   if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, status);
-  status = write_report(settings.request.reporting.report, result, status);
+  status = write_report(reporting.report, result, status);
   watch.ended(status);
+  metrics.ended(status);
   signals.leave_with(status);  // hosts and the user's command may take long
   events.finish(result, status);
   std::vector<Host> dead = hosts_of_dead_agents(result.last, settings.starting.how());
@@ -267,6 +283,9 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   }
   // Hours of computing must not end with a report that cannot be written.
   if (!settings.request.reporting.report.empty()) check_new_file(settings.request.reporting.report);
+  if (!settings.request.reporting.metrics_file.empty()) {
+    check_new_file(settings.request.reporting.metrics_file);
+  }
   check_folder_of(line.shown.outfile);
   check_folder_of(line.shown.errfile);
   StartOptions start = start_options(settings, around, settings.starting.accept_new_host_keys);

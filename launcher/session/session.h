@@ -38,6 +38,7 @@ using AgentFinder = std::function<awaitable<Rejoined>(
 struct SessionHooks {
   std::function<void(JobState)> state;         // the state has changed
   std::function<void(std::size_t)> placed;     // the number of ranks
+  std::function<void(std::size_t)> claiming;   // the number of cores, on all nodes
   std::function<void()> started;               // every rank runs
   std::function<void(bool)> stopped;           // true: by ^Z, called at once; false: it continues
   std::function<void(const Output&)> output;   // of a rank
@@ -51,9 +52,9 @@ struct SessionOptions {
   std::string job_id;           // 16 hex digits
   JobOptions job;
   Streams streams;
-  std::vector<TypedOption> typed = {};                 // options as they were given, for messages
-  bool dry_run = false;                                // print the plan and end
-  std::string (*plan_text)(const JobPlan&) = nullptr;  // dry_run: its form; nullptr: a table
+  std::vector<TypedOption> typed = {};  // options as they were given, for messages
+  bool dry_run = false;                 // print the plan and end
+  std::string (*plan_text)(const JobPlan&, int columns) = to_table;  // its form
   std::size_t more_hosts = 0;  // that another session may ask if too few cores are free on these
   int input = 0, output = 1, errors = 2;  // descriptors
   SessionHooks hooks;

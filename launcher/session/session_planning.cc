@@ -272,9 +272,7 @@ job::Event SessionPlanning::make_plan() {
   check_mpi();
   tell_columns();
   if (options_.dry_run) {
-    console_.print(options_.plan_text != nullptr
-                       ? options_.plan_text(*plan_)
-                       : to_table(*plan_, terminal_columns(options_.output)));
+    console_.print(options_.plan_text(*plan_, terminal_columns(options_.output)));
     return job::Refused{Cause::kDryRun, 0};
   }
   compare_pythons();
@@ -327,12 +325,15 @@ ServePmix SessionPlanning::pmix_of_job() const {
 void SessionPlanning::claim() {
   Ending left = job_.options.ending;
   if (left.timeout) *left.timeout = std::max(*left.timeout - job_.last_step, JobTime{0});
+  std::size_t cores = 0;
   for (const NodePlan& planned : plan_->nodes) {
     const NodeFacts& facts = *nodes_[static_cast<std::size_t>(planned.host)].facts;
     CoreWish wish = cores_to_claim(request_, planned, facts);
+    cores += wish.cores;
     send_to(nodes_, planned.host,
             ClaimCores{std::move(wish.cpus), wish.shared, request_.around, longest_run(left)});
   }
+  if (options_.hooks.claiming) options_.hooks.claiming(cores);
 }
 
 void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {

@@ -100,6 +100,7 @@ struct RestartLimits {
 struct Reporting {
   std::vector<std::string> tags;  // --tag: the user's own names for it, each once
   std::string report;             // --report's file; empty: none
+  std::string metrics_file;       // --metrics-file; empty: none
   std::string on_event;           // --on-event's command for the shell; empty: none
 };
 
