@@ -14,7 +14,12 @@ namespace {
 using Claims = std::vector<CoreClaim>;
 using Tickets = std::vector<Ticket>;
 
-constexpr std::uint64_t kWorlds = 250;  // of 40 jobs
+// Of 40 jobs. Sanitizers find nothing new in more worlds, and make the rule 20 times slower.
+#ifdef DTL_SANITIZED
+constexpr std::uint64_t kWorlds = 25;
+#else
+constexpr std::uint64_t kWorlds = 250;
+#endif
 
 TEST(LineSimulation, EveryJobKeepsItsPlace) {
   const Seeds seeds = chosen_seeds(kWorlds);
@@ -39,16 +44,21 @@ TEST(LineSimulation, EveryJobKeepsItsPlace) {
   EXPECT_LT(failed_claims, jobs / 50) << "those that start at the same moment choose other cores";
 }
 
+#ifndef DTL_SANITIZED
 struct Mutant {
   const char* name;
   LineRules rules;
 };
 
-void add_wrong_rules(std::vector<Mutant>& all) {
-  const auto keep = [&](const char* name, decltype(&keep_for_waiting) rule) {
+auto adder(std::vector<Mutant>& all) {
+  return [&all](const char* name, decltype(&keep_for_waiting) rule) {
     all.push_back({name, {}});
     all.back().rules.keep = rule;
   };
+}
+
+void add_wrong_limits(std::vector<Mutant>& all) {
+  const auto keep = adder(all);
   keep("nothing is kept",
        [](const NodeTopology&, const Claims&, const Tickets&, const Ticket*) { return Claims{}; });
   keep("jobs without a limit overtake", [](const NodeTopology& node, const Claims& claims,
@@ -73,6 +83,10 @@ void add_wrong_rules(std::vector<Mutant>& all) {
          for (CoreClaim& claim : stay) claim.left_s = claim.left_s > 0 ? claim.left_s : 1000;
          return keep_for_waiting(node, stay, tickets, own);
        });
+}
+
+void add_wrong_lines(std::vector<Mutant>& all) {
+  const auto keep = adder(all);
   keep("nobody starts beside a job that waits", [](const NodeTopology& node, const Claims& claims,
                                                    const Tickets& tickets, const Ticket* own) {
     Claims kept = keep_for_waiting(node, claims, tickets, own);
@@ -133,7 +147,8 @@ void add_wrong_programs(std::vector<Mutant>& all) {
 
 TEST(LineSimulation, SeesEveryPlantedMistake) {
   std::vector<Mutant> all;
-  add_wrong_rules(all);
+  add_wrong_limits(all);
+  add_wrong_lines(all);
   add_wrong_programs(all);
   ASSERT_GE(all.size(), 18U);
   for (const Mutant& mutant : all) {
@@ -147,6 +162,7 @@ TEST(LineSimulation, SeesEveryPlantedMistake) {
     EXPECT_NE(seen, "") << "not seen within 5,000 seeds: " << mutant.name;
   }
 }
+#endif
 
 }  // namespace
 }  // namespace dtl::sim::line_sim_test
