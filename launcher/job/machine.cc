@@ -36,6 +36,7 @@ constexpr Row kTable[] = {
     {JobState::kPlanning, Move::kMustWait, JobState::kWaiting},
     {JobState::kPlanning, Move::kAbandon, JobState::kFinishing},
     {JobState::kClaiming, Move::kTaken, JobState::kPlanning},
+    {JobState::kClaiming, Move::kMustWait, JobState::kWaiting},
     {JobState::kClaiming, Move::kClaimed, JobState::kRunning},
     {JobState::kClaiming, Move::kAbandon, JobState::kFinishing},
     {JobState::kRunning, Move::kRanksGone, JobState::kFinishing},

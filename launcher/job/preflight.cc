@@ -68,7 +68,6 @@ void get_in_line(Turn& turn) {
   waiting.began = turn.now;
   waiting.asked.clear();
   waiting.answered.clear();
-  turn.job.claiming.rounds = 0;
   if (turn.job.options.wait_limit) {
     turn.job.deadline = turn.now + *turn.job.options.wait_limit - waiting.total;
   }
@@ -205,8 +204,9 @@ void hear_claimed(Turn& turn, int node, const CoresClaimed& message) {
   }
   if (claiming.answered.size() < turn.job.used.size()) return;
   if (!claiming.taken) return transition(turn, Move::kClaimed);
-  const bool waits = !turn.job.waiting.tickets.empty();
-  if (++claiming.rounds < kMostClaims || waits) return transition(turn, Move::kTaken);
+  // Only a new look at all nodes shows what they keep for others.
+  if (!turn.job.waiting.tickets.empty()) return transition(turn, Move::kMustWait);
+  if (++claiming.rounds < kMostClaims) return transition(turn, Move::kTaken);
   turn.notice(-1, fmt::format("other jobs took the cores of each of {} plans first. Try: the same "
                               "command again",
                               kMostClaims));

@@ -75,11 +75,9 @@ class Epochs {
   }
 
  private:
-  void say(const std::string& text) { say(text, text); }
-
-  // shown: the same, perhaps with colours
-  void say(const std::string& text, const std::string& shown) {
-    log_notice(shown);
+  // shown: the same with colours; empty: without
+  void say(const std::string& text, const std::string& shown = {}) {
+    log_notice(shown.empty() ? text : shown);
     if (options_.hooks.said) options_.hooks.said(text);
     messages_.push_back(text);
   }
@@ -322,7 +320,7 @@ class Epochs {
     if (cause == Cause::kInterrupted) outcome.signal = status - 128;
     const std::string card = failure_card(outcome, facts, 0);
     const bool color = wants_color(options_.streams.console.color, STDERR_FILENO);
-    say(card, color ? colored_card(card) : card);
+    say(card, color ? colored_card(card) : "");
     epochs_.back().why = cause_name(cause);
     decided_ = true;
   }

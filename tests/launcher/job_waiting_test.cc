@@ -98,11 +98,13 @@ TEST_F(JobWaits, NeverGivesUpBecauseOthersAreFaster) {
   hear(1, seen());
   feed(job::Placed{{0}, {{0, 1}}});
   hear(0, Listening{});
+  ASSERT_EQ(job_.state, JobState::kPlanning);
   feed(job::Planned{});
   for (int round = 0; round < 20; ++round) {
     ASSERT_EQ(job_.state, JobState::kClaiming) << round;
-    hear(0, CoresClaimed{true, {}, ""});
-    ASSERT_EQ(job_.state, JobState::kPlanning) << round;
+    EXPECT_THAT(arrivals(hear(0, CoresClaimed{true, {}, ""})), ElementsAre(kArrival));
+    ASSERT_EQ(job_.state, JobState::kWaiting) << round;
+    EXPECT_EQ(count<job::MakePlan>(hear(0, seen())), 1);
     feed(job::Planned{});
   }
 }
