@@ -276,11 +276,6 @@ std::vector<JobView> list_jobs(const std::vector<Host>& hosts, const StartOption
   return fold_jobs(records);
 }
 
-std::optional<int> table_columns(const JobsCommand& command) {
-  if (command.wide || ::isatty(STDOUT_FILENO) == 0) return std::nullopt;
-  return terminal_columns(STDOUT_FILENO);
-}
-
 Host launcher_host_of(const JobView& job) {
   // It has answered under this name. The name in the record may not resolve from here.
   if (job.launcher_seen) return job.asked_launcher_host;
