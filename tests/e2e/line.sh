@@ -53,7 +53,8 @@ end() { # NAME [STATUS]
   expect_equal "exit status of $1, which says $(cat "$jobs/$1.err")" "$rc" "${2:-0}"
 }
 launcher_of() { on node1 pgrep -f "^$bin/dtlaunch .*$jobs/$1\$" | head -n 1; }
-both=(-hosts node2,node3 -np 2 -ppn 1)
+cores=$(on node2 "$bin/dtlaunch" ps --cores | awk '$6 == "free" { print $3 }')
+both=(-hosts node2,node3 -np 2 -ppn 1 -bind-to "core:$cores") # all of two hosts
 
 # ---- in the order of their arrival, on all their hosts at once, and those that fit beside the first go beside it
 begin first alice -hosts node2 -np 1
@@ -80,28 +81,33 @@ is_waiting second
 end first
 runs second 2
 is_waiting third
-expect_equal "tickets on node2" "$(on node2 grep -c '@dtlaunch-ticket' /proc/net/unix)" 1
+has_tickets node2 1 || fail "not only the third job has a ticket"
 end second
 runs third 2
 end third
 
-# ---- a shorter job may overtake, if the first could not start before its end
-begin limited alice --timeout 1000 -hosts node2 -np 1
-runs limited 1
-begin whole bob --wait "${both[@]}"
-waits whole
-wait_for 10 "a ticket on node3" has_tickets node3 1
-launch_as alice --wait --timeout 5 -hosts node3 -np 1 true
-expect_status 0
-begin long alice --wait --timeout 5000 -hosts node3 -np 1
-waits long
-is_waiting whole
-end limited
-runs whole 2
-is_waiting long
-end whole
-runs long 1
-end long
+# ---- a shorter job may overtake, if the first could not start on that host before its end
+if [ "$cores" -ge 2 ]; then
+  one=(-np 1 -bind-to core)
+  begin limited alice --timeout 1000 -hosts node2,node3 -np 2 -ppn 1 -bind-to core
+  runs limited 2
+  begin whole bob --wait "${both[@]}"
+  waits whole
+  wait_for 10 "a ticket on node3" has_tickets node3 1
+  launch_as alice --wait --timeout 5 -hosts node3 "${one[@]}" true
+  expect_status 0
+  begin long alice --wait --timeout 5000 -hosts node3 "${one[@]}"
+  waits long
+  is_waiting whole
+  end limited
+  runs whole 2
+  is_waiting long
+  end whole
+  runs long 1
+  end long
+else
+  echo "not tried, with one core: overtaking"
+fi
 
 # ---- whatever ends a job that waits takes it out of the line
 begin holder alice -hosts node2,node3 -np 2 -ppn 1
@@ -138,7 +144,7 @@ begin two alice -hosts node3 -np 1
 runs one 1
 runs two 1
 is bob
-begin either bob --wait --timeout 4 -hosts node2,node3 -np 1 -ppn 1
+begin either bob --wait --timeout 4 -hosts node2,node3 -np 1 -ppn 1 -bind-to "core:$cores"
 waits either
 sleep 5
 is_waiting either
