@@ -1,6 +1,6 @@
-// Functions that the C++ runtime of g++ 12 and later takes from glibc, for hosts with an older
-// glibc (2.34): a program that contains libstdc++ and libgcc then runs there too. Hidden, so that
-// no other library sees them. Not for static programs, which contain their glibc.
+// Functions that the C++ runtime of g++ 12 and later, and SQLite, take from glibc, for hosts with
+// an older glibc (2.34): a program that contains these then runs there too. Hidden, so that no
+// other library sees them. Not for static programs, which contain their glibc.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -16,6 +16,16 @@ DTL_HIDDEN std::uint32_t arc4random() noexcept {
   std::uint32_t number = 0;
   if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) std::abort();
   return number;
+}
+
+// glibc 2.38 has a new version of it. Only SQLite names it, for the function mod() of SQL. Exact:
+// the result of fmod(3) is always a double. Under another name in C++, where g++ knows fmod()
+// itself and does not hide it.
+DTL_HIDDEN double fmod_of_any_glibc(double number, double divisor) noexcept __asm__("fmod");
+double fmod_of_any_glibc(double number, double divisor) noexcept {
+  const double size = __builtin_fabs(divisor);
+  const double rest = __builtin_remainder(__builtin_fabs(number), size);
+  return __builtin_copysign(rest < 0 ? rest + size : rest, number);
 }
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE  // glibc 2.35: its manual, "Dynamic Linker Introspection"

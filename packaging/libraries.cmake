@@ -41,6 +41,7 @@ find_library(CRYPTO_ARCHIVE libcrypto.a)
 find_library(HWLOC_STATIC libhwloc.a REQUIRED)
 find_library(OPENBLAS_ARCHIVE libopenblas.a)
 find_library(SSH_ARCHIVE libssh.a)
+find_library(SQLITE_ARCHIVE libsqlite3.a)
 find_library(SSL_ARCHIVE libssl.a)
 find_library(UTF8PROC_ARCHIVE libutf8proc.a)
 find_library(Z_ARCHIVE libz.a)
@@ -83,6 +84,9 @@ if(SSH_ARCHIVE AND CRYPTO_ARCHIVE AND Z_ARCHIVE)
 else()
   dtl_library(ssh SHARED ssh z)
 endif()
+
+dtl_library(sqlite SHARED PkgConfig::sqlite ARCHIVES ${SQLITE_ARCHIVE})
+target_link_libraries(dtl_sqlite INTERFACE Threads::Threads m)
 
 # oneDNN provides only its header, and the soname to load on request of bf16 (trainer/maths/onednn.h). It
 # always comes from the host.

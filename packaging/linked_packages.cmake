@@ -11,7 +11,7 @@ find_path(TOML_HEADER toml.hpp)
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a
                 OUTPUT_VARIABLE stdcxx OUTPUT_STRIP_TRAILING_WHITESPACE)
 set(linked OpenSSL ${CRYPTO_ARCHIVE} libssl ${SSL_ARCHIVE} OpenBLAS ${OPENBLAS_ARCHIVE} libssh ${SSH_ARCHIVE}
-           utf8proc ${UTF8PROC_ARCHIVE} zlib ${Z_ARCHIVE} libmvec ${MVEC_ARCHIVE}
+           SQLite ${SQLITE_ARCHIVE} utf8proc ${UTF8PROC_ARCHIVE} zlib ${Z_ARCHIVE} libmvec ${MVEC_ARCHIVE}
            glibc ${C_ARCHIVE} hwloc ${HWLOC_STATIC} libstdc++ ${stdcxx}
            Boost ${Boost_INCLUDE_DIRS}/boost/version.hpp
            fmt ${FMT_HEADER}/fmt/core.h nlohmann-json ${JSON_HEADER}/nlohmann/json.hpp

@@ -7,14 +7,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/host_name.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/machine/job_record.h"
 #include "base/text.h"
 #include "launcher/agents/agent_query.h"
 #include "launcher/jobs/jobs_commands.h"
@@ -86,9 +90,29 @@ class LogPrinter {
   LineMixer mixer_;
 };
 
+// Of the jobs that this machine has started; homes may be shared.
+std::string newest_kept_job() {
+  constexpr std::size_t kMostRecord = 64 << 10;
+  std::optional<JobRecord> newest;
+  std::error_code failed;
+  for (const auto& folder : std::filesystem::directory_iterator(kept_jobs_folder(), failed)) {
+    try {
+      auto record = parse_job_record(read_file(folder.path() / kKeptRecord, kMostRecord));
+      if (!record || record->host != own_host_name()) continue;
+      if (!newest || record->since > newest->since) newest = std::move(record);
+    } catch (const Error&) {  // without a record, the folder is not a job's
+      continue;
+    }
+  }
+  if (newest) return newest->job_id;
+  throw file_error(kept_jobs_folder(), "", "this machine keeps the output of no detached job",
+                   "dtlaunch logs -hosts HOST JOB, for a job of another host");
+}
+
 JobView find(const JobsCommand& command, const StartOptions& start) {
   int failed = 0;
-  JobView job = find_job(list_jobs(command.hosts, start, &failed), command.job);
+  const std::string wanted = command.job.empty() ? newest_kept_job() : command.job;
+  JobView job = find_job(list_jobs(command.hosts, start, &failed), wanted);
   if (job.launcher_seen) return job;
   // A worker knows the job and its launcher's host.
   auto there = list_jobs({launcher_host_of(job)}, start, &failed);

@@ -102,6 +102,54 @@ bool is_given(const OptionWords& words, std::string_view name) {
 
 }  // namespace
 
+std::span<const ForeignVariable> foreign_variables() {
+  static constexpr ForeignVariable kTable[] = {
+      {"DTL_COLOR", "--color=%"},
+      {"DTL_SCHEDULER", "--scheduler=%"},
+      {"DTL_SHARE_CORES", "--share-cores"},
+      {"DTL_WAIT", "--wait[=%]"},
+      {"DTL_HISTORY_DAYS", "--history-days=%"},
+      {"DTL_HISTORY_SIZE", "--history-size=%"},
+      {"I_MPI_HYDRA_HOST_FILE", "-hostfile=%"},
+      {"HYDRA_HOST_FILE", "-hostfile=%"},
+      {"I_MPI_HYDRA_HOSTS_GROUP", "-hosts=%"},
+      {"I_MPI_PERHOST", "-ppn=%"},
+      {"I_MPI_HYDRA_IFACE", "--iface=%"},
+      {"HYDRA_IFACE", "--iface=%"},
+      {"HYDRA_BINDING", "-bind-to=%"},
+      {"HYDRA_MAPPING", "-map-by=%"},
+      {"HYDRA_MEMBIND", "-membind=%"},
+      {"OMPI_MCA_hwloc_base_binding_policy", "-bind-to=%", true},
+      {"OMPI_MCA_rmaps_base_mapping_policy", "-map-by=%", true},
+      {"MPIEXEC_TIMEOUT", "--timeout=%"},
+      {"I_MPI_JOB_TIMEOUT", "--timeout=%"},
+      {"MPIEXEC_PORT_RANGE", "--port-range=%"},
+      {"MPICH_PORT_RANGE", "--port-range=%"},
+      {"HYDRA_DEBUG", "--verbose"},
+      {"I_MPI_HYDRA_DEBUG", "--verbose"},
+      {"HYDRA_LAUNCHER", "-launcher=%", true},
+      {"HYDRA_BOOTSTRAP", "-launcher=%", true},
+      {"I_MPI_HYDRA_BOOTSTRAP", "-launcher=%", true},
+      {"HYDRA_LAUNCHER_EXEC", "-launcher-exec=%", true},
+      {"I_MPI_HYDRA_BOOTSTRAP_EXEC", "-launcher-exec=%", true},
+      {"HYDRA_LAUNCH_EXTRA_ARGS", "-bootstrap-exec-args=%", true},  // as MPIJob spells it
+      {"HYDRA_LAUNCHER_EXTRA_ARGS", "-bootstrap-exec-args=%", true},
+      {"I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "-bootstrap-exec-args=%", true},
+      {"HYDRA_CONFIG_FILE", "-config-file=%", true},
+      {"HYDRA_USE_VALGRIND", "-debugger", true},
+      {"HYDRA_USE_STRACE", "-debugger", true},
+      {"HYDRA_USE_DDD", "-debugger", true},
+      {"HYDRA_RMK", "-rmk=%", true},
+      {"I_MPI_HYDRA_RMK", "-rmk=%", true},
+      {"HYDRA_TOPOLIB", "-topolib=%", true},
+      {"I_MPI_HYDRA_TOPOLIB", "-topolib=%", true},
+      {"HYDRA_HOSTNAME_PROPAGATION", "-enable-hostname-propagation", true},
+      {"OMPI_MCA_btl_tcp_if_include", "--iface=%"},
+      {"OMPI_MCA_btl_tcp_if_exclude", "--iface=^%"},
+  };
+  return kTable;
+}
+
 void add_environment(const Variables& environment, OptionWords& words,
                      const std::function<void(const OptionWords&)>& check) {
   for (const auto& [name, value] : environment) {

@@ -42,14 +42,4 @@ std::span<const std::string_view> mca_options();
 // hold the first words of a key and match all keys with this prefix. nullptr: unknown.
 const ForeignOption* find_mca_parameter(std::string_view key);
 
-// A variable that another launcher reads, and our option that it stands for. The command line
-// overrides it.
-struct ForeignVariable {
-  std::string_view name;
-  std::string_view option;  // "-hostfile=%"; "--wait[=%]": "1" and other words for yes are no value
-  bool of_site = false;     // sites set it for every job; warn if dtlaunch cannot do it
-};
-
-std::span<const ForeignVariable> foreign_variables();
-
 }  // namespace dtl

@@ -12,27 +12,6 @@
 namespace dtl {
 namespace {
 
-std::string take_job(const std::string& name, const SubcommandOptions& options) {
-  if (!wants_job(name)) {
-    refuse_words(name, options);
-    return {};
-  }
-  const std::vector<std::string>& words = options.words;
-  if (words.size() != 1) {
-    throw option_error(name,
-                       words.empty() ? "needs the id of a job"
-                                     : fmt::format("takes one job, and {} are given", words.size()),
-                       "dtlaunch ps");
-  }
-  // Ids are lower case hexadecimal; a user may paste one in upper case. Only the hosts can tell
-  // whether the prefix is unique.
-  const std::string job = to_lower(words[0]);
-  if (is_job_id_prefix(job)) return job;
-  throw option_error(one_shell_word(words[0]),
-                     "not the id of a job (16 hexadecimal digits; the first few will do)",
-                     "dtlaunch ps");
-}
-
 // --cores lists cores, not jobs.
 void check_cores(const JobsCommand& command) {
   if (!command.cores || !(command.all || command.epochs)) return;
@@ -43,8 +22,35 @@ void check_cores(const JobsCommand& command) {
 
 }  // namespace
 
+std::string take_job(const std::string& name, const SubcommandOptions& options) {
+  if (!wants_job(name)) {
+    refuse_words(name, options);
+    return {};
+  }
+  const std::vector<std::string>& words = options.words;
+  const char* list = name == "show" ? "dtlaunch history" : "dtlaunch ps";
+  // Only this machine's newest job is meant without an id.
+  if (words.empty() && may_omit_job(name) && !options.names_hosts()) return {};
+  if (words.size() != 1) {
+    throw option_error(name,
+                       words.empty() ? "needs the id of a job"
+                                     : fmt::format("takes one job, and {} are given", words.size()),
+                       list);
+  }
+  // Ids are lower case hexadecimal; a user may paste one in upper case. Only the hosts can tell
+  // whether the prefix is unique.
+  const std::string job = to_lower(words[0]);
+  if (is_job_id_prefix(job)) return job;
+  throw option_error(one_shell_word(words[0]),
+                     "not the id of a job (16 hexadecimal digits; the first few will do)", list);
+}
+
 bool wants_job(const std::string& name) {
-  return name != "ps" && name != "clean" && name != "queue";
+  return name != "ps" && name != "clean" && name != "queue" && name != "history";
+}
+
+bool may_omit_job(const std::string& name) {
+  return name == "logs" || name == "show";
 }
 
 JobsCommand parse_jobs_command(const std::string& name, const std::vector<std::string>& arguments) {
@@ -57,8 +63,10 @@ JobsCommand parse_jobs_command(const std::string& name, const std::vector<std::s
 }
 
 std::string jobs_help(const std::string& name) {
-  std::string text =
-      fmt::format("usage: dtlaunch {} [options]{}\n", name, wants_job(name) ? " JOB" : "");
+  std::string text = fmt::format("usage: dtlaunch {} [options]{}\n", name,
+                                 may_omit_job(name) ? " [JOB]"
+                                 : wants_job(name)  ? " JOB"
+                                                    : "");
   for (const Subcommand& subcommand : subcommand_table()) {
     if (subcommand.name == name) text += summary_sentence(subcommand);
   }

@@ -13,17 +13,24 @@ namespace dtl {
 
 struct JobsCommand : SubcommandOptions {
   std::vector<Host> hosts;  // to ask; this machine if the line names none
-  std::string job;          // a prefix of its id; not for ps, queue and clean
+  // A prefix of its id; empty for ps, queue and clean, and for the newest job.
+  std::string job;
 };
 
 // arguments: those after the name. Reads the hostfile, except for --help, which needs no files.
 // Throws Error(kUsage) and Error(kBadInput).
 JobsCommand parse_jobs_command(const std::string& name, const std::vector<std::string>& arguments);
 
+// The prefix of a job's id among the words of a subcommand, in lower case; empty if there is none
+// and the subcommand allows that. Throws Error(kUsage).
+std::string take_job(const std::string& name, const SubcommandOptions& options);
+
 // Whether the subcommand takes the id of a job.
 bool wants_job(const std::string& name);
+// Whether it means the newest job without one.
+bool may_omit_job(const std::string& name);
 
-// dtlaunch ps --help
+// dtlaunch ps --help; also of history and show
 std::string jobs_help(const std::string& name);
 
 }  // namespace dtl

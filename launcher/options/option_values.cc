@@ -19,6 +19,8 @@ namespace dtl {
 
 namespace {
 
+constexpr std::int64_t kMostSizeBytes = std::int64_t{1} << 40;
+
 std::vector<std::string> known_ways() {
   std::vector<std::string> words = {"ssh", "fork"};
   for (const Scheduler* scheduler : schedulers()) {
@@ -117,6 +119,24 @@ std::uint32_t parse_umask(const std::string& text) {
   const auto mask = static_cast<std::uint32_t>(std::stoul(text, nullptr, 8));
   if (mask > 0777) throw option_error("--umask " + text, "too large (0 to 777)", "--umask 022");
   return mask;
+}
+
+std::string read_size(const std::string& text, std::int64_t& bytes) {
+  constexpr std::string_view kFault = "not a size (1M to 1024G: 200M, 2G)";
+  constexpr std::pair<std::string_view, int> kUnits[] = {{"m", 20}, {"g", 30}};
+  std::string word = to_lower(text);
+  // 2GiB and 2GB mean 2G.
+  for (const std::string_view end : {"ib", "b"}) {
+    if (word.size() > end.size() && word.ends_with(end)) word.resize(word.size() - end.size());
+  }
+  for (const auto& [unit, shift] : kUnits) {
+    if (!word.ends_with(unit)) continue;
+    const auto number = parse_integer(word.substr(0, word.size() - 1), 1, kMostSizeBytes >> shift);
+    if (!number) break;
+    bytes = *number << shift;
+    return {};
+  }
+  return std::string(kFault);
 }
 
 std::string read_range(const std::string& text, SizeRange& range) {

@@ -49,6 +49,10 @@ PortRange parse_port_range(const std::string& text);
 // "22", "0077": octal, as umask(1) takes it. Throws Error(kUsage).
 std::uint32_t parse_umask(const std::string& text);
 
+// "200M", "2G", "2GiB": from 1 MiB to 1 TiB. Sets `bytes` and returns empty, or returns what is
+// wrong.
+std::string read_size(const std::string& text, std::int64_t& bytes);
+
 // "4" (from 4 to 4) or "MIN:MAX", torchrun's form. Sets `range` and returns empty, or returns what
 // is wrong.
 std::string read_range(const std::string& text, SizeRange& range);

@@ -26,6 +26,7 @@ constexpr std::string_view kAbout = "About dtlaunch";
 constexpr int kMaxRestarts = 10'000;
 // The record of a job holds all tags in one line of 4096 bytes.
 constexpr std::size_t kMaxTagBytes = 64, kMaxTags = 32;
+constexpr int kMostHistoryDays = 36'500;
 constexpr double kMostReconnect = 24.0 * 3600;  // do not keep unreachable ranks running for longer
 
 // A number of seconds, fractions included.
@@ -87,6 +88,15 @@ Target<B> tags() {
           }};
 }
 
+Target<B> history_size() {
+  return {Takes::kValue, [](B& block, const std::string& text, const Option&) {
+            std::int64_t bytes = 0;
+            std::string wrong = read_size(text, bytes);
+            if (wrong.empty()) block.line.reporting.history_bytes = bytes;
+            return wrong;
+          }};
+}
+
 // One row per line.
 // clang-format off
 OptionRows watch_options() {
@@ -127,6 +137,11 @@ OptionRows watch_options() {
        into::text<&B::line, &CommandLine::reporting, &Reporting::metrics_file>(), {.key = "metrics_file"}},
       {kWatch, {"--tag"}, "NAME[,NAME]", "label the job; ps, the report and events show it", tags(),
        {.key = "tags", .in_file = FileValue::kList, .repeatable = true}},
+      {kWatch, {"--history-days"}, "N", "keep jobs in the history for N days; default 90;\n0: do not record this job",
+       into::whole<&B::line, &CommandLine::reporting, &Reporting::history_days>(0, kMostHistoryDays),
+       {.key = "history_days", .in_file = FileValue::kInteger}},
+      {kWatch, {"--history-size"}, "SIZE", "remove the oldest jobs of a larger history: 200M, 2G;\ndefault 1G",
+       history_size(), {.key = "history_size"}},
       {kWatch, {"-v", "--verbose"}, "", "print more messages; -vv: many more",
        into::count<&B::line, &CommandLine::verbosity>(), {.repeatable = true}},
   };

@@ -204,6 +204,24 @@ std::vector<Row> kube_rows() {
   };
 }
 
+std::vector<Row> history_rows() {
+  return {
+      {kOptions, {"--since"}, "WHEN", "jobs that began since then: 2h, 3d, 2026-11-28,\n\"2026-11-28 14:00\"",
+       into::text<&Sub::since>()},
+      {kOptions, {"--failed"}, "", "jobs that failed or were lost", into::flag<&Sub::failed>()},
+      {kOptions, {"-a", "--all"}, "", "all jobs; default: the newest 20", into::flag<&Sub::all>()},
+      {kOptions, {"--json"}, "", "print the jobs as JSON", into::flag<&Sub::json>()},
+      help_row(),
+  };
+}
+
+std::vector<Row> show_rows() {
+  return {
+      {kOptions, {"--json"}, "", "print the record and the report as JSON", into::flag<&Sub::json>()},
+      help_row(),
+  };
+}
+
 // The rows that only one of the commands about jobs has.
 std::vector<Row> own_rows(const std::string& name) {
   if (name == "ps") {
@@ -257,6 +275,8 @@ std::vector<Row> rows_of(const std::string& name) {
   if (name == "up") return up_rows();
   if (name == "down") return {help_row()};
   if (name == "kube") return kube_rows();
+  if (name == "history") return history_rows();
+  if (name == "show") return show_rows();
   // All others ask hosts about jobs.
   return jobs_rows(name);
 }

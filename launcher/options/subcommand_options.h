@@ -32,7 +32,11 @@ struct SubcommandOptions {
   bool help = false;
   std::string hostfile, host_list;                                // -hostfile, -hosts
   bool accept_new_host_keys = false;                              // doctor, push, up
-  bool all = false, wide = false, epochs = false, cores = false;  // ps; wide: also queue
+  bool all = false;                                               // ps, history
+  bool wide = false;                                              // ps, queue, ask
+  bool epochs = false, cores = false;                             // ps
+  bool failed = false;                                            // history
+  std::string since;                                              // history, as typed
   bool follow = false;                                            // logs
   bool label = false;                                             // logs, attach
   std::optional<int> rank;                                        // logs
@@ -45,8 +49,8 @@ struct SubcommandOptions {
   std::string interface, python;                                  // doctor
   std::string color;                                              // doctor
   bool quick = false;                                             // doctor
-  bool json = false;                                              // doctor, ps, queue, ask, up
-  int verbosity = 0;                                              // doctor
+  bool json = false;  // doctor, ps, queue, ask, up, history, show
+  int verbosity = 0;  // doctor
   KubeWords kube;
 
   std::vector<std::string> words;  // words that are not options

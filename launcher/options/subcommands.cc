@@ -18,6 +18,8 @@ std::span<const Subcommand> subcommand_table() {
       {"queue", "show the jobs that wait for cores, and for whom"},
       {"cancel", "end a job that waits in line"},
       {"ps", "list the jobs of this machine or of hosts"},
+      {"history", "list earlier jobs of this machine"},
+      {"show", "show what happened to a job, now or later"},
       {"logs", "show the output of a job started with --detach"},
       {"attach", "follow a job; exits with its status"},
       {"ask", "show what each rank of a running job does, with stacks"},

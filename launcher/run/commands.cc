@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "launcher/agents/agent_start.h"
 #include "launcher/doctor/doctor.h"
+#include "launcher/history/history_commands.h"
 #include "launcher/jobs/jobs_commands.h"
 #include "launcher/jobs/push_command.h"
 #include "launcher/keep/kept_connection_commands.h"
@@ -62,6 +63,7 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
   if (name == "up" || name == "down") {
     return run_keep_command(name, arguments, start, find_scheduler_job);
   }
+  if (name == "history" || name == "show") return run_history_command(name, arguments);
   if (name == "kube") return run_kube_command(arguments);
   if (name == "doctor") {
     const Surroundings around = asking_surroundings();

@@ -7,6 +7,7 @@
 #include "base/sha256.h"
 #include "base/tls/psk_tls.h"
 #include "base/toml_file.h"
+#include "launcher/history/database.h"
 #include "launcher/ssh/libraries.h"
 #include "wire/boost_library.h"
 
@@ -17,6 +18,7 @@ std::vector<Library> launcher_libraries() {
   libraries.push_back(crypto_library());
   libraries.push_back(tls_library());
   libraries.push_back(boost_library());
+  libraries.push_back(sqlite_library());
   libraries.push_back(toml_library());
   libraries.push_back(
       {"nlohmann-json", version_of(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,

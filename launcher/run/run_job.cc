@@ -28,6 +28,7 @@
 #include "launcher/agents/early_agent.h"
 #include "launcher/gather/gathered_nodes.h"
 #include "launcher/gather/node_role.h"
+#include "launcher/history/job_history.h"
 #include "launcher/jobs/clean_after_job.h"
 #include "launcher/jobs/discover_hosts.h"
 #include "launcher/jobs/fence_hosts.h"
@@ -170,18 +171,43 @@ JobMetrics first_metrics(const std::string& job_id, const Reporting& reporting) 
   return metrics;
 }
 
+HistoryLimits history_limits(const Reporting& reporting, bool dry_run) {
+  HistoryLimits limits;
+  limits.days = dry_run ? 0 : reporting.history_days.value_or(limits.days);
+  limits.bytes = reporting.history_bytes.value_or(limits.bytes);
+  return limits;
+}
+
+JobResult run_recorded(const Request& request, const SessionOptions& options,
+                       const RestartOptions& restarts, JobHistory& history) {
+  try {
+    return run_epochs(request, options, restarts);
+  } catch (const Error& error) {
+    history.ended(error);
+    throw;
+  }
+}
+
 // nodes: if a scheduler has started the job's nodes; otherwise nullptr.
 int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
                 const StartNews& listeners, const std::optional<std::string>& kept_folder,
                 GatheredNodes* nodes) {
-  JobWatch watch(
-      first_record(options.job_id, settings.request, !settings.streams.console.label.empty()),
-      kept_folder);
   const Reporting& reporting = settings.request.reporting;
+  const JobRecord record =
+      first_record(options.job_id, settings.request, !settings.streams.console.label.empty());
+  JobWatch watch(record, kept_folder);
   MetricsFile metrics(options.dry_run ? "" : reporting.metrics_file,
                       first_metrics(options.job_id, reporting));
+  JobHistory history(
+      record_at_start(record, reporting,
+                      {settings.streams.console.log_directory, kept_folder.value_or("")}),
+      history_limits(reporting, options.dry_run));
   options.hooks =
       metrics.watching(watch.hooks({listeners.waits, listeners.started, listeners.said}));
+  options.hooks.placed = [&, placed = options.hooks.placed](std::size_t ranks) {
+    placed(ranks);
+    history.placed(ranks);
+  };
   // Processes of jobs that were killed are ended by the next job on the machine.
   std::optional<SweepHere> sweep;
   if (!options.dry_run) sweep.emplace(start);
@@ -195,7 +221,7 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   restarts.running_again = [&](JobTime lost) { watch.running_again(lost); };
   JobEvents events(options.dry_run ? Reporting{} : reporting, options.job_id);
   restarts.tell = [&](const JobEvent& event) { events.tell(event); };
-  JobResult result = run_epochs(settings.request, options, restarts);
+  JobResult result = run_recorded(settings.request, options, restarts, history);
   // The session no longer handles signals; without this ^C would end dtlaunch between report and
   // exit.
   SignalsAfterJob signals;
@@ -205,6 +231,7 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   // Its status is ignored: the user has not asked for this file.
   if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, status);
   status = write_report(reporting.report, result, status);
+  history.ended(result, status);
   watch.ended(status);
   metrics.ended(status);
   signals.leave_with(status);  // hosts and the user's command may take long

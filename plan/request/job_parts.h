@@ -98,10 +98,12 @@ struct RestartLimits {
 
 // Who is told about the job, besides the screen, and its names.
 struct Reporting {
-  std::vector<std::string> tags;  // --tag: the user's own names for it, each once
-  std::string report;             // --report's file; empty: none
-  std::string metrics_file;       // --metrics-file; empty: none
-  std::string on_event;           // --on-event's command for the shell; empty: none
+  std::vector<std::string> tags;              // --tag: the user's own names for it, each once
+  std::string report;                         // --report's file; empty: none
+  std::string metrics_file;                   // --metrics-file; empty: none
+  std::string on_event;                       // --on-event's command for the shell; empty: none
+  std::optional<int> history_days;            // --history-days; 0: the job is not recorded
+  std::optional<std::int64_t> history_bytes;  // --history-size
 };
 
 }  // namespace dtl

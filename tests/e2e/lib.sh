@@ -33,6 +33,7 @@ for variable in $(compgen -e); do
   esac
 done
 unset variable
+export DTL_HISTORY_DAYS=0 # nothing goes into the user's own history of jobs
 trap 'finish $?' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
@@ -109,6 +110,7 @@ need_undivided_path() {
 }
 
 need_cluster() { # N [options of cluster up]
+  unset DTL_HISTORY_DAYS # hosts have homes of their own, so jobs leave a history as those of users do
   need_program dtlaunch dtagent dtguard
   use_plain_path
   export DTL_CLUSTER=$work/cluster

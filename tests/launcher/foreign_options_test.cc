@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "launcher/options/command_line.h"
+#include "launcher/options/environment_options.h"
 #include "tests/support/folders.h"
 
 #include "plan/schedulers/grid_engine.h"

@@ -35,7 +35,7 @@ expect_library() { # PROGRAM LIBRARY PLACE: a pattern of the end of its line
   grep -q "^  $2 .* $3" < <("$bin/$1" --version -v) ||
     fail "$1 should have $2 $3: $("$bin/$1" --version -v)"
 }
-for library in libssh OpenSSL libssl zlib libstdc++ glibc; do expect_library dtlaunch $library '/.*\.so'; done
+for library in libssh SQLite OpenSSL libssl zlib libstdc++ glibc; do expect_library dtlaunch $library '/.*\.so'; done
 expect_library dtring-perf OpenSSL '/.*\.so'
 expect_library dttrain OpenBLAS inside
 expect_library dttrain OpenSSL inside
@@ -43,7 +43,7 @@ expect_library dtagent glibc inside
 
 # The packages whose updates reach the programs, and the sources of the linked ones.
 fields=$(dpkg-deb -f dtlaunch_*.deb Depends Static-Built-Using)
-for package in libssh-4 libssl3 zlib1g libstdc++6; do
+for package in libssh-4 libsqlite3-0 libssl3 zlib1g libstdc++6; do
   grep -q "^Depends:.* $package" <<<"$fields" || fail "dtlaunch does not depend on $package: $fields"
 done
 for source in glibc hwloc openblas openssl; do

@@ -34,7 +34,7 @@ expect_libraries() { # TARGET shared|inside LIBRARY...
   done
 }
 
-expect_libraries dtlaunch shared ssh crypto z
+expect_libraries dtlaunch shared ssh sqlite3 crypto z
 expect_libraries dttrain shared openblas crypto utf8proc
 expect_libraries dtring-perf shared crypto
 expect_libraries dtring shared crypto

@@ -314,6 +314,8 @@ void arrange_variables() {
   ::setenv("LANG", "C.UTF-8", 1);
   // Tests run beside each other on a machine with few cores.
   ::setenv("DTL_SHARE_CORES", "1", 1);
+  // Tests leave nothing in the user's own history of jobs.
+  ::setenv("DTL_HISTORY_DAYS", "0", 1);
   // Prefer Debian's programs: a version manager's shim takes ten times as long to start python3.
   const char* path = std::getenv("PATH");
   const std::string searched =
