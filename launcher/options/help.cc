@@ -117,8 +117,7 @@ std::string help_text() {
   std::string text(kUsage);
   text +=
       "Starts the ranks of a program on one or many hosts, pins them to cores, and ends\n"
-      "all of them together. Without a program it runs the job file ./dtlaunch.toml, or\n"
-      "a short demonstration. Options come before the program, with one or two dashes.\n";
+      "them together. Without a program: the job file ./dtlaunch.toml, or a short demo.\n";
   text += options_text(common_options()) + commands_text();
   text +=
       "\nExamples\n"
@@ -148,7 +147,7 @@ std::string submit_help_text() {
   }
   text +=
       "The same as dtlaunch --detach --wait: prints the job's id, and returns once the\n"
-      "job runs, or waits for cores that other jobs have. Takes all options of dtlaunch.\n";
+      "job runs, or waits for cores of other jobs. It takes all options of dtlaunch.\n";
   text += options_text(common_options());
   return text +
          "\nMore help\n"

@@ -129,7 +129,7 @@ OptionRows watch_options() {
        into::text<&B::line, &CommandLine::shown, &OutputChoice::log_directory>()},
       {kWatch, {"--stdin"}, "all|none|N", "rank that reads standard input",
        into::text<&B::line, &CommandLine::shown, &OutputChoice::input>()},
-      {kWatch, {"--detach"}, "", "run in the background once all ranks have started",
+      {kWatch, {"--detach"}, "", "run in the background, and print the job's id",
        into::flag<&B::line, &CommandLine::detach>()},
       {kWatch, {"--report"}, "FILE", "write a report of the job as JSON",
        into::text<&B::line, &CommandLine::reporting, &Reporting::report>(), {.key = "report"}},

@@ -156,8 +156,8 @@ OptionRows where_options() {
       {kWhere, {"--nnodes"}, "N[:MAX]", "use the first N hosts; with MAX, use N to MAX hosts,\n"
        "which may join and leave", nodes(),
        {.key = "nodes", .in_file = FileValue::kRange}},
-      {kWhere, {"-n", "-np"}, "N[:MAX]", "number of ranks; default: one per slot; with MAX,\n"
-       "N to MAX ranks, as slots come and go", ranks(),
+      {kWhere, {"-n", "-np"}, "N[:MAX]", "number of ranks, or N to MAX; default: one per slot",
+       ranks(),
        {.key = "ranks", .in_file = FileValue::kRange, .scope = Scope::kProgram}},
       {kWhere, {"-N", "-perhost", "-ppn"}, "N", "ranks per host; overrides slots",
        into::whole<&B::line, &CommandLine::placement, &Placement::ranks_per_node>(1, kMaxRanks),
@@ -176,8 +176,8 @@ OptionRows where_options() {
        into::flag<&B::line, &CommandLine::placement, &Placement::oversubscribe>(), {.key = "oversubscribe"}},
       {kWhere, {"--share-cores"}, "", "also use cores that other jobs have claimed",
        into::flag<&B::line, &CommandLine::placement, &Placement::share_cores>(), {.key = "share_cores"}},
-      {kWhere, {"--wait"}, "[SECONDS]", "wait in line while other jobs have the cores; with\n"
-       "SECONDS at most this long: dtlaunch-queue(7)", wait(), {.key = "wait", .in_file = FileValue::kFlagOrInteger}},
+      {kWhere, {"--wait"}, "[SECONDS]", "wait in line while other jobs have the cores",
+       wait(), {.key = "wait", .in_file = FileValue::kFlagOrInteger}},
       {kWhere, {"--iface"}, "NET[,NET]", "use only these networks: eth1, 10.0.0.0/24;\n"
        "or all but these: ^docker0", into::text<&B::line, &CommandLine::network, &NetworkOptions::interface>(),
        {.key = "interface"}},
@@ -252,7 +252,7 @@ OptionRows what_options() {
 OptionRows pin_options() {
   return {
       {kPin, {"-bind-to"}, "core|socket|numa|hwthread|l3cache|user:CPUS|none",
-       "CPUs of each rank; default: an even share of the cores;\nuser:0-3,8 names them",
+       "CPUs of each rank; default: an even share of the cores",
        into::text<&B::line, &CommandLine::pinning, &PinOptions::bind_to>(),
        {.key = "pinning.bind_to"}},
       {kPin, {"-map-by"}, "socket|numa|core|node|slot|ppr:N:WHAT|slot:PE=N",
