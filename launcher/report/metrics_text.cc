@@ -12,8 +12,8 @@ namespace dtl {
 namespace {
 
 // All of them are always there, one with 1: a query need not know when a series began.
-constexpr std::string_view kStates[] = {"starting", "running",   "restarting", "stopped",
-                                        "stopping", "finishing", "ended"};
+constexpr std::string_view kStates[] = {"starting", "waiting",  "running",   "restarting",
+                                        "stopped",  "stopping", "finishing", "ended"};
 
 // The short states before the ranks run are one, as in ps.
 std::string_view shown_state(const JobMetrics& metrics) {

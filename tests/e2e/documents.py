@@ -29,7 +29,7 @@ PARTS = {
 # Commands that are not run here, or all of a document: (why, what runs them or stands for them).
 LEFT_OUT = {
     "man/dtlaunch-slurm.7": ("wants Slurm", "tests/slurm/example.sh"),
-    "man/dtlaunch-queue.7": ("wants jobs of several users at once", "the test of the waiting line"),
+    "man/dtlaunch-queue.7": ("wants jobs of several users at once", "e2e.line"),
     "man/dtring-torch.7": ("wants PyTorch and Hugging Face's packages", "tests/python/example.py"),
     "apt install ./dtlaunch_*.deb": ("installs on this machine", "tests/clean_room/promises.sh"),
     "pip wheel --no-deps -w build .": ("builds the tree", "tests/packaging/wheel.sh"),

@@ -154,6 +154,63 @@ expect_equal "the host of the job that takes either" "$(cat "$jobs/either.ranks"
 end either
 end one
 
+# ---- the day of a small group: the examples of dtlaunch-queue(7), with the cores that hosts have here
+# Writes "USER COMMAND" lines.
+python3 - "$root/man/dtlaunch-queue.7" >"$work/day" <<'DAY'
+import re, sys
+for line in open(sys.argv[1]).read().split("Sh EXAMPLES")[1].split("Sh SEE ALSO")[0].split("\n"):
+    found = re.fullmatch(r"(?:\.Dl )?\$ (dtlaunch .*?)  # (\w+)", line)
+    if found: print(found[2], found[1])
+DAY
+expect_equal "commands of the day" "$(wc -l <"$work/day")" 8
+on node1 sh -c "printf '%s\n' node2 node3 >$work/hosts"
+declare -A real=() names=()
+day() { # USER COMMAND: runs it as the man page has it, but for names, programs and numbers of cores
+  local words=$2 id
+  words=${words//-f hosts/-f $work/hosts}
+  words=${words//node2/node3}
+  words=${words//node1/node2}
+  words=${words//core:8/core:$cores}
+  words=${words//-np 6/-np 1}
+  [[ $words == *core:* || $words == *ppn* ]] || words=${words//-np 2/-np 1}
+  for id in "${!real[@]}"; do words=${words//$id/${real[$id]}}; done
+  # shellcheck disable=SC2206
+  words=(${words/python3 train.py/$work\/hold $jobs\/day.$1})
+  launch_as "$1" "${words[@]:1}"
+}
+if [ "$cores" -ge 2 ]; then
+  mapfile -t day <"$work/day"
+  ids[carol]=2003 ids[dan]=2004 ids[night]=2005
+  for host in "${hosts[@]}"; do
+    for user in carol dan night; do
+      # shellcheck disable=SC2016
+      on "$host" bash -euc 'echo "$1:x:$2:$2::/run/$1:/bin/bash" >>/etc/passwd
+        echo "$1:*:19000:0:99999:7:::" >>/etc/shadow
+        cp -a /run/alice "/run/$1" && chown -R "$2:$2" "/run/$1"' user "$user" "${ids[$user]}" || fail "no $user"
+    done
+  done
+  shown=(1a2b 3c4d - - 5e6f)
+  for step in "${!day[@]}"; do
+    who=${day[$step]%% *}
+    [ "$step" != 6 ] || { touch "$jobs/day.alice.go" && wait_for 20 "bob's ranks" has_ranks day.bob 2 && touch "$jobs/day.bob.go"; }
+    [ "$step" != 7 ] || wait_for 20 "bob's job to end" hosts_idle
+    day "$who" "${day[$step]#* }"
+    expect_status 0
+    case $step in
+      0 | 1 | 4) real[${shown[$step]}]=$(cut -c 1-4 "$work/out") ;;
+      2) expect_out "^1 +${real[3c4d]}.* bob .* $cores cores +(on )?node2,node3 +${real[1a2b]}.* of alice, 1h5[0-9]m left" ;;
+    esac
+    case $step in
+      0) wait_for 20 "alice's rank" has_ranks day.alice 1 ;;
+      1 | 4) expect_err '^dtlaunch: job [0-9a-f]{4} waits for cores\. ' ;;
+      5) expect_err 'SIGTERM sent to its launcher; it has ended$' ;;
+    esac
+  done
+  is_waiting day.dan
+  launch_as dan cancel "${real[3c4d]}"
+  expect_status 65
+fi
+
 # ---- options that contradict each other
 launch_as alice --wait --share-cores -hosts node2 -np 1 true
 expect_status 0
