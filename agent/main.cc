@@ -260,8 +260,8 @@ Exit list_cores() {
   const NodeTopology topology = detect_node().topology;
   // Before the marker, so that an error does not look like an answer.
   const auto sockets = job_sockets_here();
-  const std::string text =
-      cores_text(topology, claims_on_node(sockets, topology.allowed), tickets_on_node(sockets));
+  const std::string text = cores_text(topology, claims_on_node(sockets, topology.allowed),
+                                      tickets_on_node(sockets, topology.allowed));
   begin_answer();
   say(text);
   return Exit::kOk;

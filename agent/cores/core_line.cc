@@ -148,7 +148,7 @@ CoreLine::View CoreLine::look() {
   own.job_id = job_id_;
   own.arrival_ms = order_->arrival_ms;
   own.runs_s = order_->runs_s;
-  std::vector<Ticket> tickets = tickets_.look(sockets, job_id_, wall_clock());
+  std::vector<Ticket> tickets = tickets_.look(sockets, topology_.allowed, job_id_, wall_clock());
   std::erase_if(tickets, [&](const Ticket& each) {
     return is_one_of(around, each.job_id) || !goes_before(each, own);
   });
@@ -159,7 +159,7 @@ CoreLine::View CoreLine::look() {
     nearest.push_back(tickets[tickets.size() - back].job_id);
   }
   for (const NamedSocket& socket : sockets) {
-    const auto name = socket.listens ? read_ticket_name(socket.name) : std::nullopt;
+    const auto name = socket.listens ? read_ticket_name(socket.name, 0) : std::nullopt;
     if (name && is_one_of(nearest, name->job_id)) view.before.push_back(socket);
   }
   for (CoreClaim& kept : keep_for_waiting(topology_, view.claims, std::move(tickets), &own)) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <vector>
 
 #include "agent/cores/name_words.h"
@@ -13,15 +14,23 @@
 
 namespace dtl {
 
+namespace {
+
+std::string beginning(const TicketName& ticket) {
+  return fmt::format("{}{}/{}/{}/{:08x}/", kTicketPrefix, ticket.job_id, ticket.arrival_ms,
+                     ticket.runs_s, ticket.number);
+}
+
+}  // namespace
+
 std::string write_ticket_name(const TicketName& ticket) {
-  const std::string begin = fmt::format("{}{}/{}/{}/{:08x}/", kTicketPrefix, ticket.job_id,
-                                        ticket.arrival_ms, ticket.runs_s, ticket.number);
+  const std::string begin = beginning(ticket);
   const std::string list = "=" + ticket.cpus.to_list();
   const bool fits = begin.size() + list.size() <= kMaxSocketName;
   return begin + (ticket.cpus.empty() || !fits ? std::to_string(ticket.cores) : list);
 }
 
-std::optional<TicketName> read_ticket_name(std::string_view name) {
+std::optional<TicketName> read_ticket_name(std::string_view name, int highest_cpu) {
   if (!name.starts_with(kTicketPrefix) || name.size() > kMaxSocketName) return std::nullopt;
   const std::vector<std::string> words = split(name.substr(kTicketPrefix.size()), '/');
   if (words.size() != 5 || !is_job_word(words[0])) return std::nullopt;
@@ -33,17 +42,18 @@ std::optional<TicketName> read_ticket_name(std::string_view name) {
       words[0], static_cast<std::uint64_t>(*arrival), static_cast<std::uint64_t>(*runs), *number, 0,
       {}};
   if (words[4].starts_with('=')) {
-    const auto cpus = read_cpu_list(std::string_view(words[4]).substr(1));
+    const auto cpus = read_cpu_list(std::string_view(words[4]).substr(1), highest_cpu);
     if (!cpus) return std::nullopt;
     ticket.cpus = *cpus;
     ticket.cores = cpus->count();
   } else {
     const auto cores = parse_integer(words[4], 0, kMostCpus);
     if (!cores) return std::nullopt;
+    if (words[4] != std::to_string(*cores)) return std::nullopt;
     ticket.cores = static_cast<int>(*cores);
   }
   // A second spelling of the same ticket would count as another one.
-  if (write_ticket_name(ticket) != name) return std::nullopt;
+  if (beginning(ticket) + words[4] != name) return std::nullopt;
   return ticket;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent/cores/name_words.h"
 #include "plan/pinning/cpu_set.h"
 
 namespace dtl {
@@ -28,8 +29,9 @@ struct TicketName {  // a job waits for cores
 
 // A list of CPUs that does not fit is left out; `cores` then says how many they are.
 std::string write_ticket_name(const TicketName& ticket);
-// nullopt if the name is not of a ticket, or not exactly as write_ticket_name() writes it.
-std::optional<TicketName> read_ticket_name(std::string_view name);
+// nullopt if the name is not of a ticket, or not exactly as write_ticket_name() writes it. CPUs
+// above the highest that matters are left out.
+std::optional<TicketName> read_ticket_name(std::string_view name, int highest_cpu = kMostCpus - 1);
 
 struct EndName {  // a job that has claimed cores leaves them then
   std::string job_id;

@@ -35,11 +35,14 @@ std::string SeenTickets::name_of(uid_t user) {
 }
 
 std::vector<Ticket> SeenTickets::look(const std::vector<NamedSocket>& sockets,
-                                      std::string_view own_job, milliseconds now) {
+                                      const CpuSet& allowed, std::string_view own_job,
+                                      milliseconds now) {
   std::vector<Ticket> tickets;
+  if (allowed.empty()) return tickets;
+  const int highest = allowed.to_vector().back();
   Known still;
   for (const NamedSocket& socket : sockets) {
-    auto says = socket.listens ? read_ticket_name(socket.name) : std::nullopt;
+    auto says = socket.listens ? read_ticket_name(socket.name, highest) : std::nullopt;
     if (!says || says->job_id == own_job) continue;
     const std::pair key(socket.name, socket.inode);
     auto known = known_.find(key);
@@ -66,15 +69,17 @@ std::vector<Ticket> SeenTickets::look(const std::vector<NamedSocket>& sockets,
   return tickets;
 }
 
-std::vector<Ticket> tickets_on_node(const std::vector<NamedSocket>& sockets) {
-  return SeenTickets().look(sockets, {}, wall_clock());
+std::vector<Ticket> tickets_on_node(const std::vector<NamedSocket>& sockets,
+                                    const CpuSet& allowed) {
+  return SeenTickets().look(sockets, allowed, {}, wall_clock());
 }
 
 std::vector<CoreClaim> taken_on_node(const NodeTopology& topology, const std::string& own_job) {
   try {
     const auto sockets = job_sockets_here();
     std::vector<CoreClaim> claims = claims_on_node(sockets, topology.allowed, own_job);
-    std::vector<Ticket> tickets = SeenTickets().look(sockets, own_job, wall_clock());
+    std::vector<Ticket> tickets =
+        SeenTickets().look(sockets, topology.allowed, own_job, wall_clock());
     for (CoreClaim& kept : keep_for_waiting(topology, claims, std::move(tickets), nullptr)) {
       claims.push_back(std::move(kept));
     }

@@ -21,8 +21,8 @@ class SeenTickets {
  public:
   // Those of all jobs but `own_job`, in the order of the line. now: since 1970. Remembers whose the
   // sockets are, since finding it out costs a connection each.
-  std::vector<Ticket> look(const std::vector<NamedSocket>& sockets, std::string_view own_job,
-                           std::chrono::milliseconds now);
+  std::vector<Ticket> look(const std::vector<NamedSocket>& sockets, const CpuSet& allowed,
+                           std::string_view own_job, std::chrono::milliseconds now);
 
  private:
   using Known = std::map<std::pair<std::string, std::uint32_t>, Holder>;  // name and inode
@@ -32,7 +32,7 @@ class SeenTickets {
   std::map<uid_t, std::string> names_;
 };
 
-std::vector<Ticket> tickets_on_node(const std::vector<NamedSocket>& sockets);
+std::vector<Ticket> tickets_on_node(const std::vector<NamedSocket>& sockets, const CpuSet& allowed);
 
 // What jobs other than `own_job` have of the node, and what it keeps for those that wait. Never
 // throws: if the kernel does not say, nothing.

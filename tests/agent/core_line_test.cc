@@ -187,7 +187,7 @@ TEST_F(Lines, AreSeenByAJobThatDoesNotWait) {
   int taken = 0;
   for (const CoreClaim& claim : claims) taken += claim.shared ? 0 : claim.cpus.count();
   EXPECT_EQ(taken, cores());
-  const auto tickets = tickets_on_node(job_sockets_here());
+  const auto tickets = tickets_on_node(job_sockets_here(), node_.allowed);
   const auto own = std::find_if(tickets.begin(), tickets.end(),
                                 [&](const Ticket& each) { return each.job_id == first->job; });
   ASSERT_NE(own, tickets.end());
@@ -220,16 +220,21 @@ TEST_F(Lines, SayWhenJobsWithALimitEnd) {
 // Nobody answers for these tickets, and there are many.
 TEST_F(Lines, BearManyTickets) {
   std::vector<Fd> tickets;
-  for (std::uint32_t number = 0; number < 800; ++number) {
+  for (std::uint32_t number = 0; number < 600; ++number) {
     tickets.push_back(
         bind_abstract(write_ticket_name({new_id(), kLate + number, 0, number, 1, {}})));
+    listen_abstract(tickets.back());
+  }
+  const CpuSet all = *read_cpu_list("0-65535");
+  for (std::uint32_t number = 0; number < 200; ++number) {
+    tickets.push_back(bind_abstract(write_ticket_name({new_id(), kLate, 0, number, 1, all})));
     listen_abstract(tickets.back());
   }
   const auto last = waiter();
   EXPECT_EQ(last->line->take(ticket(1'000'000)).problem, "");
   const auto begin = std::chrono::steady_clock::now();
   last->line->taken();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(500));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(1000));
 }
 
 }  // namespace
