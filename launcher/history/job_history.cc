@@ -26,7 +26,7 @@ namespace {
 constexpr auto kPatience = std::chrono::milliseconds(1000);
 // Shorter jobs do not do the work of others.
 constexpr auto kLeisure = std::chrono::seconds(1);
-constexpr int kColumns = 100;  // of stored tables and cards
+constexpr int kTextColumns = 100;  // of stored tables and cards
 
 std::int64_t now_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -72,10 +72,10 @@ void add_end(HistoryRecord& record, const JobResult& result, int status) {
     record.hosts.clear();
     for (const Host& host : last.hosts) record.hosts.push_back(printable(host.name));
   }
-  record.card = printable_lines(failure_card(*last.job.outcome, card_facts(last), kColumns));
+  record.card = printable_lines(failure_card(*last.job.outcome, card_facts(last), kTextColumns));
   if (last.plan) {
     record.ranks = last.plan->world_size;
-    record.plan = printable_lines(to_table(*last.plan, kColumns));
+    record.plan = printable_lines(to_table(*last.plan, kTextColumns));
   }
   record.report = report_json(result);
 }

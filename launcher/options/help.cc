@@ -125,10 +125,9 @@ std::string help_text() {
       "  dtlaunch -f hosts -np 4 -ppn 2 python3 train.py\n"
       "\nMore help\n"
       "  dtlaunch help TOPIC    ";
-  text += topic_names() + ",\n                         " + join(file_topics(), ", ") + "\n";
-  text +=
-      "  dtlaunch help COMMAND  its options\n"
-      "  dtlaunch --help-all    all options; man dtlaunch: the whole manual\n";
+  text += topic_names() + ",\n                         " + join(file_topics(), ", ") +
+          ", or a command\n"
+          "  dtlaunch --help-all    all options; man dtlaunch: the whole manual\n";
   return text;
 }
 

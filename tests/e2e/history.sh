@@ -6,8 +6,9 @@
 need_program dtlaunch dtagent dtguard
 use_plain_path
 unset DTL_HISTORY_DAYS
-export XDG_STATE_HOME=$work/state
-folder=$XDG_STATE_HOME/dtlaunch/history
+unset XDG_STATE_HOME # ranks do not get it
+export HOME=$work/home
+folder=$HOME/.local/state/dtlaunch/history
 newest() { run "$bin/dtlaunch" show "$@"; }
 field() { python3 -c 'import json, sys; print(eval(sys.argv[1], {"job": json.load(sys.stdin)}))' "$1" <"$work/out"; }
 

@@ -124,6 +124,7 @@ std::string good_value(std::string_view option) {
   if (option == "--preload") return "jemalloc";
   if (option == "--pmi") return "pmi1";
   if (option == "--port-range") return "1:2";
+  if (option == "--history-size") return "1G";
   if (option == "-launcher" || option == "-bootstrap") return "fork";
   if (option == "--scheduler" || option == "--notice-signal") return "none";
   if (option == "--spot") return "off";

@@ -186,7 +186,10 @@ TEST(JobsOptions, TakeOptionsBeforeAndAfterTheJob) {
 }
 
 TEST(JobsOptions, RefuseWhatIsNoJob) {
-  EXPECT_THROW(parse_jobs_command("logs", {}), Error);
+  EXPECT_THROW(parse_jobs_command("attach", {}), Error);
+  EXPECT_EQ(parse_jobs_command("logs", {}).job, "");  // the newest of this machine
+  EXPECT_THROW(parse_jobs_command("logs", {"-hosts", "n1"}), Error);
+  EXPECT_THROW(parse_jobs_command("logs", {"a", "b"}), Error);
   EXPECT_THROW(parse_jobs_command("kill", {"../x"}), Error);
   EXPECT_THROW(parse_jobs_command("kill", {"a", "b"}), Error);
   EXPECT_THROW(parse_jobs_command("ps", {"a"}), Error);
