@@ -25,9 +25,9 @@ constexpr HelpTopic kTopics[] = {
 
 // What most command lines need, by the canonical name of the row. --help shows only these: a screen
 // has room for ten options.
-constexpr std::string_view kCommon[] = {"-hostfile", "-hosts",   "-np",           "-ppn",
-                                        "-genv",     "-bind-to", "-prepend-rank", "--dry-run",
-                                        "--wait",    "--detach", "--max-restarts"};
+constexpr std::string_view kCommon[] = {"-hostfile", "-hosts",        "-np",           "-ppn",
+                                        "-genv",     "-bind-to",      "-prepend-rank", "--dry-run",
+                                        "--wait",    "--max-restarts"};
 
 constexpr std::string_view kUsage =
     "usage: dtlaunch [options] program [argument ...] [: [options] program ...]\n"

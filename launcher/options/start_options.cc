@@ -146,8 +146,7 @@ Target<B> module() {
 OptionRows where_options() {
   return {
       {kWhere, {"-f", "-machinefile", "-hostfile"}, "FILE",
-       "hostfile, one host per line: dtlaunch-hostfile(5);\n"
-       "default: the scheduler's hosts, or this machine", into::text<&B::line, &CommandLine::hostfile>(),
+       "file of hosts; default: the scheduler's, or this machine", into::text<&B::line, &CommandLine::hostfile>(),
        {.key = "hosts.file", .in_file = FileValue::kPath}},
       {kWhere, {"-H", "-hosts"}, "LIST", "the hosts themselves: node1,node2:4,n[01-04]",
        hosts(), {.repeatable = true, .scope = Scope::kProgram}},

@@ -27,9 +27,9 @@ Request request_for(int hosts, int ranks) {
   return request;
 }
 
-std::vector<int> cores_of(const std::vector<WantedCores>& wanted) {
+std::vector<int> cores_of(const std::vector<TicketWish>& wanted) {
   std::vector<int> cores;
-  for (const WantedCores& each : wanted) cores.push_back(each.cores);
+  for (const TicketWish& each : wanted) cores.push_back(each.cores);
   return cores;
 }
 
