@@ -134,7 +134,7 @@ TEST(JsonAnswers, AreJsonWhateverBytesACommandHas) {
 }
 
 TEST(JsonAnswers, KeepTheMembersOfCores) {
-  HostCores host{"n1", {"0-7", 8, "6-7", 2, {{"1a2b00000000ffff", "?", 60, true, "0-5", 6}}}};
+  HostCores host{"n1", {"0-7", 8, "6-7", 2, {{"1a2b00000000ffff", "?", 60, true, "0-5", 6}}, {}}};
   const std::string answer = cores_json({host}, {});
   EXPECT_EQ(members(answer), R"(
 schema string
