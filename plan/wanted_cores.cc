@@ -22,7 +22,7 @@ int count_cores(const NodeTopology& topology, const CpuSet& cpus) {
 }
 
 TicketWish wanted_on(const Request& request, std::size_t host, const NodeTopology& topology,
-                      int ranks) {
+                     int ranks) {
   const Host* const named = request.hosts.empty() ? nullptr : &request.hosts[host];
   const PinRequest pins = pin_request_of(request, named);
   TicketWish wanted{ranks, {}};

@@ -68,9 +68,12 @@ offers() { # LINE WORD...: exactly these
 
 # ---- exactly the options of --help-all
 shown_options() { # COMMAND...: all of its options, with their dashes
-  local help=--help
-  case $* in dtlaunch | dttrain) help=--help-all ;; esac
-  "$@" $help </dev/null | awk '/^  -/ {
+  local help=--help command=("$@")
+  case $* in
+    dtlaunch | dttrain) help=--help-all ;;
+    'dtlaunch submit') command=(dtlaunch) help=--help-all ;; # it takes the same ones
+  esac
+  "${command[@]}" $help </dev/null | awk '/^  -/ {
       sub(/^[ \t]+/, ""); sub(/[ \t][ \t].*$/, "")
       n = split($0, words, /[ ,]+/)
       for (i = 1; i <= n && words[i] ~ /^-/; i++) print words[i]
