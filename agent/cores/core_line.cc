@@ -162,7 +162,7 @@ CoreLine::View CoreLine::look() {
     const auto name = socket.listens ? read_ticket_name(socket.name, 0) : std::nullopt;
     if (name && is_one_of(nearest, name->job_id)) view.before.push_back(socket);
   }
-  for (CoreClaim& kept : keep_for_waiting(topology_, view.claims, std::move(tickets), &own)) {
+  for (CoreClaim& kept : keep_for_waiting(topology_, view.claims, tickets, &own)) {
     view.claims.push_back(std::move(kept));
   }
   if (view.claims.size() > kMaxClaims) view.claims.resize(kMaxClaims);

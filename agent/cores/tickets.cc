@@ -80,7 +80,7 @@ std::vector<CoreClaim> taken_on_node(const NodeTopology& topology, const std::st
     std::vector<CoreClaim> claims = claims_on_node(sockets, topology.allowed, own_job);
     std::vector<Ticket> tickets =
         SeenTickets().look(sockets, topology.allowed, own_job, wall_clock());
-    for (CoreClaim& kept : keep_for_waiting(topology, claims, std::move(tickets), nullptr)) {
+    for (CoreClaim& kept : keep_for_waiting(topology, claims, tickets, nullptr)) {
       claims.push_back(std::move(kept));
     }
     return claims;

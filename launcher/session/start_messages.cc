@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/limits.h"
 #include "plan/wanted_cores.h"
 #include "wire/environments.h"
 #include "wire/frame.h"
