@@ -60,7 +60,7 @@ def main():
         path = glob.glob(f"{folder}/dtlaunch/history/*.db")[0]
         newest = fill(path, jobs)
         print(f"{jobs} jobs, {os.path.getsize(path) / 2**20:.0f} MiB, {rounds} rounds")
-        seen = json.loads(timed(kept, dtlaunch, "history", "--all", "--json")[1])
+        seen = json.loads(timed(kept, dtlaunch, "history", "--all", "--json")[1])["jobs"]
         if len(seen) != jobs or seen[-1]["job"] != newest:
             sys.exit(f"history: {len(seen)} jobs of {jobs}")
         unrecorded = dict(kept, DTL_HISTORY_DAYS="0")

@@ -215,6 +215,18 @@ void AgentSession::start(Start start) {
   feed(std::move(start));
 }
 
+// `dtlaunch ps` and `cancel` find a job that waits on any of its hosts.
+void AgentSession::wait_in_line(TakeTicket order) {
+  cores_->release();  // a job holds no cores while it waits
+  if (record_.role.empty()) {
+    record_.role = "agent";
+    record_.since = std::time(nullptr);
+    record_.state = kWaitingState;
+    record_file_.write(record_);
+  }
+  connection_.send(line_->take(std::move(order)));
+}
+
 void AgentSession::claim(const ClaimCores& order) {
   CoresClaimed claimed = cores_->claim(order);
   if (claimed.taken) {
@@ -266,10 +278,7 @@ void AgentSession::act_on(Message message) {
       [&](const Reach& wanted) { node_->reach(wanted); },
       [&](const Examine& question) { node_->examine(question); },
       [&](const ClaimCores& order) { claim(order); },
-      [&](TakeTicket& order) {
-        cores_->release();  // a job holds no cores while it waits
-        connection_.send(line_->take(std::move(order)));
-      },
+      [&](TakeTicket& order) { wait_in_line(std::move(order)); },
       [&](ServePmi& job) { pmi_.serve(std::move(job)); },
       [&](PmiFenced& part) { pmi_.fenced(std::move(part)); },
       [&](const ServePmix& job) { serve_pmix(job); },

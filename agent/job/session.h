@@ -65,6 +65,7 @@ class AgentSession {
   void dispatch(Message message);
   void act_on(Message message);
   void act_on_held();
+  void wait_in_line(TakeTicket order);
   void claim(const ClaimCores& order);
   void start(Start start);
   void serve_pmix(const ServePmix& job);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/machine/job_record.h"
 #include "base/text.h"
 #include "launcher/history/history_store.h"
 #include "launcher/history/history_view.h"
@@ -29,8 +31,19 @@ std::int64_t now_in_ms() {
       .count();
 }
 
+bool is_waiting(const std::string& job_id) {
+  const auto records = records_here();
+  return std::any_of(records.begin(), records.end(), [&](const RecordFile& file) {
+    return file.record.job_id == job_id && file.record.role == "launcher" &&
+           file.record.state == kWaitingState;
+  });
+}
+
 JobSeen seen(HistoryRecord record) {
-  const HistoryStatus status = status_of(record);
+  HistoryStatus status = status_of(record);
+  if (status == HistoryStatus::kRunning && is_waiting(record.job_id)) {
+    status = HistoryStatus::kWaiting;
+  }
   return {std::move(record), status};
 }
 

@@ -30,6 +30,8 @@ std::string status_text(const HistoryRecord& record, HistoryStatus status) {
   switch (status) {
     case HistoryStatus::kRunning:
       return "running";
+    case HistoryStatus::kWaiting:
+      return "waiting";
     case HistoryStatus::kLost:
       return "lost";
     case HistoryStatus::kUnknown:

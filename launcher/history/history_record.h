@@ -43,13 +43,15 @@ struct HistoryLimits {
 
 enum class HistoryStatus {
   kRunning,
+  kWaiting,  // in line for cores
   kEnded,
   kLost,     // its launcher was killed
   kUnknown,  // its launcher was in a container whose processes cannot be seen from here
 };
+// Never kWaiting, which only the job's record of the present state tells.
 HistoryStatus status_of(const HistoryRecord& record);
 
-// "running", "exit 3", "timeout", "hang", "lost", "unknown".
+// "running", "waiting", "exit 3", "timeout", "hang", "lost", "unknown".
 std::string status_text(const HistoryRecord& record, HistoryStatus status);
 
 // Ended with a status other than 0, or lost.

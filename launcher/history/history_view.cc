@@ -10,6 +10,7 @@
 
 #include "base/machine/job_record.h"
 #include "base/text.h"
+#include "launcher/screen/json_answer.h"
 
 namespace dtl {
 namespace {
@@ -35,7 +36,8 @@ std::string duration_text(std::int64_t ms) {
 // How long it ran, or runs; "-" if nobody knows.
 std::string took_text(const JobSeen& job, std::int64_t now_ms) {
   if (job.record.took_ms) return duration_text(*job.record.took_ms);
-  if (job.status != HistoryStatus::kRunning) return "-";
+  const bool lasts = job.status == HistoryStatus::kRunning || job.status == HistoryStatus::kWaiting;
+  if (!lasts) return "-";
   return duration_text(now_ms - job.record.began_ms);
 }
 
@@ -78,7 +80,7 @@ OrderedJson record_json(const JobSeen& job) {
 
 // Not well-formed text, of a damaged file, must not stop the rest.
 std::string dumped(const OrderedJson& json) {
-  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 std::string line_of(const char* name, const std::string& text) {
@@ -174,9 +176,9 @@ std::string history_table(const std::vector<JobSeen>& jobs, std::int64_t now_ms,
 }
 
 std::string history_json(const std::vector<JobSeen>& jobs) {
-  OrderedJson json = OrderedJson::array();
-  for (const JobSeen& job : jobs) json.push_back(record_json(job));
-  return dumped(json);
+  OrderedJson json = {{"jobs", OrderedJson::array()}};
+  for (const JobSeen& job : jobs) json["jobs"].push_back(record_json(job));
+  return json_answer("history", dumped(json));
 }
 
 std::string job_text(const JobSeen& job, std::int64_t now_ms) {
@@ -208,7 +210,7 @@ std::string job_json(const JobSeen& job) {
   json["report"] = nullptr;
   OrderedJson report = OrderedJson::parse(job.record.report, nullptr, false);
   if (!report.is_discarded()) json["report"] = std::move(report);
-  return dumped(json);
+  return json_answer("show", dumped(json));
 }
 
 }  // namespace dtl

@@ -193,11 +193,11 @@ nlohmann::ordered_json rank_json(const RankAnswer& rank) {
   json["pid"] = rank.pid;
   json["program"] = rank.program;
   json["state"] = rank.state;
-  json["cpu_seconds"] = static_cast<double>(rank.cpu_ms) / 1000;
+  json["cpu_s"] = static_cast<double>(rank.cpu_ms) / 1000;
   json["cpu_percent"] = rank.cpu_percent;
   json["memory_kib"] = rank.memory_kib;
   json["threads"] = rank.threads;
-  json["age_seconds"] = rank.age_s;
+  json["age_s"] = rank.age_s;
   json["answer"] = rank.answer;
   const RankStack stack = parse_stack(rank.stack);
   if (!stack.collective.empty()) json["collective"] = stack.details;
@@ -246,9 +246,9 @@ std::string ask_json(const JobAnswer& job) {
   for (const RankAnswer& rank : job.running) root["ranks"].push_back(rank_json(rank));
   root["groups"] = nlohmann::ordered_json::array();
   for (const AskGroup& group : fold_ranks(job.running)) root["groups"].push_back(group.ranks);
-  root["silent_hosts"] = nlohmann::ordered_json::array();
+  root["unreachable"] = nlohmann::ordered_json::array();
   for (const SilentHost& host : job.silent_hosts) {
-    root["silent_hosts"].push_back({{"host", host.host}, {"reason", host.reason}});
+    root["unreachable"].push_back({{"host", host.host}, {"error", host.reason}});
   }
   return root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

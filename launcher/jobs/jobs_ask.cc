@@ -31,7 +31,9 @@ std::string job_word(const JobView& job) {
 void check_runs(const JobView& job) {
   switch (job.status) {
     case JobStatus::kAlive:
-      return;
+      if (job.state != kWaitingState) return;
+      throw Error(Exit::kBadInput, job_word(job) + ": cannot ask its ranks",
+                  "it waits in line for cores", "dtlaunch queue");
     case JobStatus::kEnded:
       throw Error(Exit::kBadInput, job_word(job) + ": cannot ask its ranks",
                   fmt::format("it has ended, with status {}", job.record.exit_status),

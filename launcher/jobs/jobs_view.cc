@@ -39,6 +39,7 @@ void add_agent(JobView& job, const SeenRecord& seen) {
   if (job.record.since == 0 || seen.record.since < job.record.since)
     job.record.since = seen.record.since;
   job.record.ranks += seen.record.ranks;
+  if (seen.record.state == kWaitingState) job.state = kWaitingState;
   ++job.nodes;
 }
 
@@ -51,7 +52,10 @@ void settle(JobView& job) {
     job.status = JobStatus::kAlive;
   } else if (!job.agents.empty()) {
     job.status = JobStatus::kAlive;
-    job.state = job.launcher_seen ? "ending" : "running";
+    if (job.launcher_seen)
+      job.state = "ending";
+    else if (job.state != kWaitingState)
+      job.state = "running";
   } else if (job.launcher_seen && !job.ended && !job.agent_killed) {
     job.status = job.unclean.empty() ? JobStatus::kCleaned : JobStatus::kLost;
     job.state = kLostState;

@@ -39,18 +39,6 @@ std::optional<Examine> to_message(const LibraryQuestion& question, const std::ve
   return message;
 }
 
-// Answers are in the order of the question, files and libraries alike. A short answer leaves the
-// rest out; a library without an answer was not found.
-LibraryPlaces to_places(const Examined& answer, const Examine& question) {
-  LibraryPlaces places;
-  std::size_t next = 0;
-  for (const Fact& asked : question.parameters) {
-    if (asked.name != "file" && asked.name != "library") continue;
-    if (next < answer.facts.size()) places[asked.value] = answer.facts[next++].value;
-  }
-  return places;
-}
-
 // A later fact of the same name replaces an earlier one. A search path that the wire cannot carry
 // is asked about as if it were empty.
 std::vector<Fact> mpi_parameters(const Request& request) {
@@ -367,17 +355,20 @@ void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
 }
 
 job::Event SessionPlanning::refusal(const Error& error) {
-  const bool lacks_cores = error.status() == Exit::kTryAgain;
-  const Error typed = as_typed(error, options_.typed);
-  if (lacks_cores && options_.more_hosts > 0) {
-    const auto more = static_cast<std::int64_t>(options_.more_hosts);
-    console_.say(fmt::format("{}: {}: asking {}", error.attempted(), error.reason(),
-                             plural(more, "more host")));
-  } else if (lacks_cores && request_.placement.waits && !options_.dry_run) {
-    return job::MustWait{tickets_for(request_, facts_of(nodes_)), error.reason(), typed.what()};
-  } else {
-    console_.say(typed.what());
+  const std::string refused = as_typed(error, options_.typed).what();
+  std::string text = refused;
+  if (error.status() == Exit::kTryAgain) {  // other jobs have the cores
+    if (options_.more_hosts > 0) {
+      const auto more = static_cast<std::int64_t>(options_.more_hosts);
+      text = fmt::format("{}: {}: asking {}", error.attempted(), error.reason(),
+                         plural(more, "more host"));
+    } else if (options_.dry_run) {
+      text = message_text(error.attempted(), error.reason(), "--share-cores for a plan");
+    } else if (request_.placement.waits) {
+      return job::MustWait{tickets_for(request_, facts_of(nodes_)), error.reason(), refused};
+    }
   }
+  console_.say(text);
   return job::Refused{Cause::kCannotStart, static_cast<int>(error.status())};
 }
 

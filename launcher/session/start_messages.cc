@@ -86,4 +86,14 @@ std::uint64_t longest_run(const Ending& ending) {
   return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(all).count());
 }
 
+LibraryPlaces to_places(const Examined& answer, const Examine& question) {
+  LibraryPlaces places;
+  std::size_t next = 0;
+  for (const Fact& asked : question.parameters) {
+    if (asked.name != "file" && asked.name != "library") continue;
+    if (next < answer.facts.size()) places[asked.value] = answer.facts[next++].value;
+  }
+  return places;
+}
+
 }  // namespace dtl

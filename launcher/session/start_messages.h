@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plan/job_plan.h"
+#include "plan/preload.h"
 #include "plan/request/request.h"
 #include "wire/messages.h"
 
@@ -28,5 +29,9 @@ std::vector<TakeTicket> tickets_for(const Request& request, const std::vector<No
 
 // How long a job has its cores at most, in seconds; 0: it has no limit.
 std::uint64_t longest_run(const Ending& ending);
+
+// Answers are in the order of the question, files and libraries alike. A short answer leaves the
+// rest out; a library without an answer was not found.
+LibraryPlaces to_places(const Examined& answer, const Examine& question);
 
 }  // namespace dtl

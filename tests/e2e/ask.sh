@@ -59,7 +59,7 @@ for path in sys.argv[1:]:
     answer = json.load(open(path))
     assert answer["schema"] == "dtlaunch-ask/1" and answer["world_size"] == 4, answer
     assert [rank["rank"] for rank in answer["ranks"]] == [0, 1, 2, 3], answer
-    assert answer["groups"] == [[0, 1, 3], [2]] and not answer["silent_hosts"], answer
+    assert answer["groups"] == [[0, 1, 3], [2]] and not answer["unreachable"], answer
     for rank in answer["ranks"]:
         assert rank["answer"] == "told" and len(rank["stack"]) == len(set(rank["stack"])), rank
         assert rank["host"] == ("node1" if rank["rank"] < 2 else "node2"), rank

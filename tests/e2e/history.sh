@@ -79,10 +79,10 @@ expect_out ' lost '
 launch -np 1 "$bin/dtlaunch" -np 1 sh -c 'exit 5'
 newest --json
 run "$bin/dtlaunch" history --json --all
-expect_equal "inner jobs" "$(field 'len([j for j in job if "outer_job" in j])')" 1
+expect_equal "inner jobs" "$(field 'len([j for j in job["jobs"] if "outer_job" in j])')" 1
 
 # ---- many at once
-before=$(field 'len(job)')
+before=$(field 'len(job["jobs"])')
 pids=()
 for ((i = 0; i < 20; i++)); do
   timeout -s KILL "$limit" "$bin/dtlaunch" -np 1 true >"$work/at-once.$i" 2>&1 </dev/null &
@@ -91,7 +91,7 @@ done
 for pid in "${pids[@]}"; do wait "$pid" || fail "one of 20 jobs at once fails: $(cat "$work"/at-once.*)"; done
 expect_equal "what they say" "$(cat "$work"/at-once.*)" ""
 run "$bin/dtlaunch" history --json --all
-expect_equal "jobs" "$(field 'len(job)')" $((before + 20))
+expect_equal "jobs" "$(field 'len(job["jobs"])')" $((before + 20))
 run "$bin/dtlaunch" history
 expect_err 'all of them: dtlaunch history --all'
 expect_count 21 . "$work/out"
@@ -121,7 +121,7 @@ expect_count 1 "damaged.*moved to $file.damaged, and a new one begins" "$work/er
 launch -np 1 true
 expect_no_err damaged
 run "$bin/dtlaunch" history --json
-expect_equal "jobs of the new file" "$(field 'len(job)')" 2
+expect_equal "jobs of the new file" "$(field 'len(job["jobs"])')" 2
 
 # ---- a folder that cannot be written, and a full disk: one line, and the job's own status
 [ "$(id -u)" = 0 ] || { echo "left out, not root: a read-only folder and a full disk"; exit 0; }

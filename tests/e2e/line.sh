@@ -122,6 +122,27 @@ for signal in KILL INT; do
   wait_for 20 "its ticket to go" has_tickets node3 0
 done
 grep -q 'SIGINT: stopping the job' "$jobs/goneINT.err" || fail "it says: $(cat "$jobs/goneINT.err")"
+# It can be found, and ended, on any of its hosts.
+begin elsewhere bob --wait "${both[@]}"
+waits elsewhere
+wait_for 10 "its ticket" has_tickets node3 1
+id=$(on node3 sed -n 's|.* @dtlaunch-ticket/1/\([0-9a-f]*\)/.*|\1|p' /proc/net/unix | head -n 1)
+is bob
+for words in "history" "ps -hosts node3" "ps"; do
+  # shellcheck disable=SC2086
+  launch_as bob $words
+  expect_status 0
+  expect_out "^${id:0:4}.* waiting"
+done
+launch_as bob queue
+expect_err "^dtlaunch: job ${id:0:4}: it waits on node2,node3\. Try: dtlaunch queue -hosts node2,node3$"
+launch_as bob ask "$id"
+expect_status 65
+expect_err 'it waits in line for cores\. Try: dtlaunch queue$'
+run "$cluster" exec node3 "${as[@]}" "$bin/dtlaunch" cancel "$id"
+expect_status 0
+expect_err 'it has ended$'
+wait "${running[elsewhere]}" && fail "it ended well"
 # One whose launcher is stopped lets others pass, and keeps its place for later.
 begin stopped bob --wait "${both[@]}"
 waits stopped
@@ -199,7 +220,7 @@ if [ "$cores" -ge 2 ]; then
     expect_status 0
     case $step in
       0 | 1 | 4) real[${shown[$step]}]=$(cut -c 1-4 "$work/out") ;;
-      2) expect_out "^1 +${real[3c4d]}.* bob .* $cores cores +(on )?node2,node3 +${real[1a2b]}.* of alice, (1h5[0-9]m|2h00m) left" ;;
+      2) expect_out "^1 +${real[3c4d]}.* bob .* $cores cores on each of node2,node3 +${real[1a2b]}.* of alice, (1h5[0-9]m|2h00m) left" ;;
     esac
     case $step in
       0) wait_for 20 "alice's rank" has_ranks day.alice 1 ;;
@@ -210,6 +231,9 @@ if [ "$cores" -ge 2 ]; then
   is_waiting day.dan
   launch_as dan cancel "${real[3c4d]}"
   expect_status 65
+  launch_as bob history --json
+  python3 -c 'import json, sys; jobs = json.load(sys.stdin)["jobs"]; sys.exit(jobs[-1]["status"] != "ended")' \
+    <"$work/out" || fail "the history is: $(cat "$work/out")"
 fi
 
 # ---- options that contradict each other

@@ -158,10 +158,10 @@ TEST(AskView, IsJsonToo) {
   EXPECT_EQ(json["schema"], "dtlaunch-ask/1");
   EXPECT_EQ(json["ranks"][0]["collective"], "all_reduce of 4.0 MiB of float32");
   EXPECT_EQ(json["ranks"][0]["at"], "File \"/home/me/train.py\", line 31, in main");
-  EXPECT_EQ(json["ranks"][0]["cpu_seconds"], 12.4);
+  EXPECT_EQ(json["ranks"][0]["cpu_s"], 12.4);
   EXPECT_TRUE(json["ranks"][1]["rank"].is_null());
   EXPECT_EQ(json["ranks"][1]["native_problem"], "why");
-  EXPECT_EQ(json["silent_hosts"][0]["host"], "n2");
+  EXPECT_EQ(json["unreachable"][0]["host"], "n2");
 }
 
 TEST(AskView, TakesOneJob) {

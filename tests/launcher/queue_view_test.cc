@@ -121,7 +121,7 @@ TEST(WaitingLine, FoldsTheTicketsOfAJobOnSeveralHosts) {
   EXPECT_EQ(jobs[0].waits_for[0].left_s, 0);
   EXPECT_EQ(queue_table(jobs, 80),
             "POSITION JOB  USER  WAITING WANTS                  FOR\n"
-            "1        3c4d alice 1m      4 cores on node1,node2 1a2b of bob\n");
+            "1        3c4d alice 1m      4 cores on each of node1,node2 1a2b of bob\n");
 }
 
 TEST(WaitingLine, IsInTheOrderOfArrivalAndThenOfTheJobsIds) {
