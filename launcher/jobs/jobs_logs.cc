@@ -11,6 +11,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -90,6 +91,11 @@ class LogPrinter {
   LineMixer mixer_;
 };
 
+// Several jobs may begin in one second, and their processes in one clock tick.
+auto begin_of(const JobRecord& record) {
+  return std::tie(record.since, record.process.start_time, record.process.pid);
+}
+
 // Of the jobs that this machine has started; homes may be shared.
 std::string newest_kept_job() {
   constexpr std::size_t kMostRecord = 64 << 10;
@@ -99,7 +105,7 @@ std::string newest_kept_job() {
     try {
       auto record = parse_job_record(read_file(folder.path() / kKeptRecord, kMostRecord));
       if (!record || record->host != own_host_name()) continue;
-      if (!newest || record->since > newest->since) newest = std::move(record);
+      if (!newest || begin_of(*record) > begin_of(*newest)) newest = std::move(record);
     } catch (const Error&) {  // without a record, the folder is not a job's
       continue;
     }

@@ -13,9 +13,9 @@ declare -A wrong=(
   [prepend-pattern]=%q [only]=7 [color]=green [output]=nosuch [outfile-pattern]=%q
   [errfile-pattern]=%q [stdin]=5 [report]=/no/such/folder/r [timeout]=0 [grace]=x [reconnect]=90000 [max-restarts]=-1
   [spares]=1 [completion]=csh [scheduler]=nosuch [hang-notice]=-1 [hang-timeout]=0 [start-timeout]=0
-  [pmi]=nosuch [spot]=nosuch [notice-signal]=KILL [tag]='a b'
+  [metrics-file]=/no/such/folder/m [history-days]=-1 [history-size]=x [pmi]=nosuch [spot]=nosuch [notice-signal]=KILL [tag]='a b'
 )
-any_text=' wdir gwdir m log-dir on-event '
+any_text=' wdir gwdir m log-dir on-event wait ' # any word but a number is the program after --wait
 
 checked=0
 refuse() { # OPTION...
@@ -46,6 +46,9 @@ refuse --discover "echo localhost" -hosts localhost
 refuse -fold -no-fold
 refuse -hosts a -hostfile b
 refuse -nosuchoption
+refuse --wait=x
+refuse --wait=-1
+refuse --wait=0
 
 # Each option of --help-all with a value must be listed, or take any text.
 while read -r name; do
