@@ -134,7 +134,7 @@ std::string host_names(const std::vector<std::string>& hosts) {
   return hosts.size() <= kMostNames ? join(hosts, ",") : fold_hosts(hosts);
 }
 
-// "4 cores on each of node1,node2; CPUs 0-3 on node3"
+// "4 cores on node1,node2; CPUs 0-3 on node3"
 std::string wants_text(const std::vector<WantedCores>& wants) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (const WantedCores& each : wants) {
@@ -148,9 +148,7 @@ std::string wants_text(const std::vector<WantedCores>& wants) {
     }
   }
   std::vector<std::string> parts;
-  for (const auto& [what, hosts] : groups) {
-    parts.push_back(what + (hosts.size() > 1 ? " on each of " : " on ") + host_names(hosts));
-  }
+  for (const auto& [what, hosts] : groups) parts.push_back(what + " on " + host_names(hosts));
   return join(parts, "; ");
 }
 
@@ -221,7 +219,7 @@ std::vector<WaitingJob> fold_line(const std::vector<HostCores>& hosts) {
 }
 
 std::string queue_table(const std::vector<WaitingJob>& jobs, std::optional<int> columns) {
-  std::vector<TableRow> rows = {{"POSITION", "JOB", "USER", "WAITING", "WANTS", "FOR"}};
+  std::vector<TableRow> rows = {{"POSITION", "JOB", "USER", "WAITING", "WANTS/HOST", "FOR"}};
   for (const WaitingJob& job : jobs) {
     rows.push_back({std::to_string(job.position), shown_job(job.job, columns), join(job.users, ","),
                     age_text(job.age_s), wants_text(job.wants), waits_for_text(job, columns)});

@@ -220,7 +220,7 @@ if [ "$cores" -ge 2 ]; then
     expect_status 0
     case $step in
       0 | 1 | 4) real[${shown[$step]}]=$(cut -c 1-4 "$work/out") ;;
-      2) expect_out "^1 +${real[3c4d]}.* bob .* $cores cores on each of node2,node3 +${real[1a2b]}.* of alice, (1h5[0-9]m|2h00m) left" ;;
+      2) expect_out "^1 +${real[3c4d]}.* bob .* $cores cores on node2,node3 +${real[1a2b]}.* of alice, (1h5[0-9]m|2h00m) left" ;;
     esac
     case $step in
       0) wait_for 20 "alice's rank" has_ranks day.alice 1 ;;

@@ -120,8 +120,8 @@ TEST(WaitingLine, FoldsTheTicketsOfAJobOnSeveralHosts) {
   ASSERT_THAT(jobs[0].waits_for, SizeIs(1));
   EXPECT_EQ(jobs[0].waits_for[0].left_s, 0);
   EXPECT_EQ(queue_table(jobs, 80),
-            "POSITION JOB  USER  WAITING WANTS                  FOR\n"
-            "1        3c4d alice 1m      4 cores on each of node1,node2 1a2b of bob\n");
+            "POSITION JOB  USER  WAITING WANTS/HOST             FOR\n"
+            "1        3c4d alice 1m      4 cores on node1,node2 1a2b of bob\n");
 }
 
 TEST(WaitingLine, IsInTheOrderOfArrivalAndThenOfTheJobsIds) {
@@ -129,7 +129,7 @@ TEST(WaitingLine, IsInTheOrderOfArrivalAndThenOfTheJobsIds) {
       host("n1", kHalf + claim("1a2b", "bob", 7200, "0-3", 4) + ticket("9999", "ann", 7, 8, 4) +
                      ticket("5555", "eve", 8, 8) + ticket("4444", "dan", 8, 1))};
   EXPECT_EQ(queue_table(fold_line(hosts), 80),
-            "POSITION JOB  USER WAITING WANTS         FOR\n"
+            "POSITION JOB  USER WAITING WANTS/HOST    FOR\n"
             "1        9999 ann  1m      8 cores on n1 1a2b of bob, 2h00m left\n"
             "2        4444 dan  1m      1 core on n1  1a2b of bob, 2h00m left; 9999 of ann, >\n"
             "3        5555 eve  1m      8 cores on n1 1a2b of bob, 2h00m left; 9999 of ann, >\n");
