@@ -135,6 +135,7 @@ void CoreLine::bind_ticket() {
 }
 
 CoreLine::View CoreLine::look() {
+  const auto began = std::chrono::steady_clock::now();
   const auto sockets = job_sockets_here();
   View view;
   const auto seen = claims_of_others(sockets, topology_.allowed, job_id_);
@@ -166,6 +167,7 @@ CoreLine::View CoreLine::look() {
     view.claims.push_back(std::move(kept));
   }
   if (view.claims.size() > kMaxClaims) view.claims.resize(kMaxClaims);
+  look_time_ = std::chrono::ceil<milliseconds>(std::chrono::steady_clock::now() - began);
   return view;
 }
 
@@ -207,7 +209,8 @@ awaitable<void> CoreLine::run(std::shared_ptr<bool> in_line) {
     co_await sleep(woken_ ? kLeastPause : next_look(position));
     if (!*in_line) co_return;
     if (woken_ && position > 0) {
-      co_await sleep(std::min(kAfterEnd * static_cast<int>(position), kLongestTurn));
+      const auto turn = std::max(kAfterEnd, look_time_) * static_cast<int>(position);
+      co_await sleep(std::min(turn, kLongestTurn));
       if (!*in_line) co_return;
     }
     if (!ticket_.valid()) continue;  // paused

@@ -67,8 +67,9 @@ class CoreLine {
   Fd ticket_;                        // invalid: none, or it is paused
   std::vector<Fd> watchers_;         // connections of those who watch the ticket
   std::vector<std::unique_ptr<asio::posix::stream_descriptor>> watched_;
-  std::shared_ptr<bool> in_line_;  // false ends its run()
-  bool woken_ = false;             // something that is watched has ended
+  std::shared_ptr<bool> in_line_;           // false ends its run()
+  bool woken_ = false;                      // something that is watched has ended
+  std::chrono::milliseconds look_time_{0};  // of the last look(), which long lines make slow
   CpuSet told_free_;
 };
 
