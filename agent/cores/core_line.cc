@@ -119,7 +119,8 @@ void CoreLine::answer() {
     if (!connection.valid()) return;
     watchers_.push_back(std::move(connection));
   }
-  accept_waiting(ticket_);  // whoever is turned away looks again by itself
+  // More than that are turned away; their agents look from time to time without a connection.
+  accept_waiting(ticket_);
 }
 
 void CoreLine::bind_ticket() {

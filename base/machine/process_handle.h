@@ -32,8 +32,8 @@ class ProcessHandle {
   Fd pidfd_;
 };
 
-// Readable once the process has ended, whoever's it is. Invalid if there is no such process, or as
-// above.
+// A descriptor that becomes readable when the process ends; it may belong to any user. Invalid if
+// there is no such process, or if there are no pidfds.
 Fd watch_process(pid_t process);
 
 // Error(kOs) for a failed fork(2) or posix_spawn(3), reading errno now. EAGAIN is about the limit

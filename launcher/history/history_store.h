@@ -40,7 +40,7 @@ class HistoryStore {
   // To record jobs: makes the file and its folder. It and save() move a damaged file aside and make
   // a new one; notice() then says so.
   static HistoryStore for_writing(const std::string& path, std::chrono::milliseconds patience);
-  // To show jobs; nullopt: there is no file yet.
+  // To show jobs. nullopt if no job has been recorded yet.
   static std::optional<HistoryStore> for_reading(const std::string& path);
 
   // Adds the job, or replaces what is known of it. With details: also card, plan and report.

@@ -36,7 +36,7 @@ std::string wait_text(const RankAnswer& rank) {
   return fmt::format("{} {} of {}", wait.collective, wait.number, plural(wait.world, "rank"));
 }
 
-// Why there is no stack of a rank, and what helps. Empty: there is one.
+// Says why a rank has no stack to show, and what helps. Empty if it has one.
 std::string note_of(const RankAnswer& rank) {
   if (rank.answer == "told") return {};
   if (rank.answer == "stopped") return "stopped, as by SIGSTOP";

@@ -1,5 +1,5 @@
-// dtlaunch ask: first asks who has the job, then the agents' hosts about its ranks. Neither the
-// launcher nor the job's agents take part, so a job that hangs can be asked too.
+// dtlaunch ask: first finds out which hosts have the job, then asks each of them about its ranks.
+// It needs no answer of the job's launcher and agents, so it works for a job that hangs.
 #include <fmt/format.h>
 #include <unistd.h>
 

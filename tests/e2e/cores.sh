@@ -10,7 +10,7 @@ limit=60
 install -m 755 "$e2e/claim_attacks.py" "$work/"
 jobs=$work/jobs
 mkdir -m 777 "$jobs"
-declare -A ids=([root]=0 [alice]=2001 [bob]=2002 [mallory]=2003) running=()
+declare -A running=()
 
 # One CPU of each core that this machine lets us use.
 mapfile -t cores < <(python3 -c '
@@ -24,23 +24,10 @@ has_two_cores() {
   [ ${#cores[@]} -ge 2 ] || { echo "not tried, with one core: $1"; return 1; }
 }
 
-# Users with the keys of the cluster's root.
-for host in "${hosts[@]}"; do
-  for user in alice bob mallory; do
-    # shellcheck disable=SC2016
-    on "$host" bash -euc 'echo "$1:x:$2:$2::/run/$1:/bin/bash" >>/etc/passwd
-      echo "$1:*:19000:0:99999:7:::" >>/etc/shadow
-      install -d -o "$2" -g "$2" -m 700 "/run/$1"
-      cp -a /run/root/.ssh "/run/$1/.ssh"
-      chown -R "$2:$2" "/run/$1/.ssh"' user "$user" "${ids[$user]}" || fail "no $user on $host"
-  done
-done
+add_users alice bob mallory
 
-# is USER: sets `as`, the command that becomes this user on a host. `with`: variables of the next jobs.
+# `with`: variables of the next jobs.
 with=()
-is() {
-  as=(setpriv --reuid "${ids[$1]}" --regid "${ids[$1]}" --clear-groups env -i "PATH=$PATH" "HOME=/run/$1" "USER=$1")
-}
 launch_as() { # USER ARGUMENTS of dtlaunch
   is "$1"
   run "$cluster" exec node1 "${as[@]}" "${with[@]}" "$bin/dtlaunch" "${@:2}"

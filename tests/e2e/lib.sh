@@ -124,6 +124,27 @@ need_cluster() { # N [options of cluster up]
 
 on() { "$cluster" exec "$@"; } # HOST COMMAND...
 
+# Makes users on all hosts, with the keys of the cluster's root.
+declare -A ids=([root]=0)
+add_users() { # NAME...
+  local user host
+  for user in "$@"; do
+    ids[$user]=$((2000 + ${#ids[@]}))
+    for host in "${hosts[@]}"; do
+      # shellcheck disable=SC2016
+      on "$host" bash -euc 'echo "$1:x:$2:$2::/run/$1:/bin/bash" >>/etc/passwd
+        echo "$1:*:19000:0:99999:7:::" >>/etc/shadow
+        install -d -o "$2" -g "$2" -m 700 "/run/$1"
+        cp -a /run/root/.ssh "/run/$1/.ssh"
+        chown -R "$2:$2" "/run/$1/.ssh"' user "$user" "${ids[$user]}" || fail "no $user on $host"
+    done
+  done
+}
+# Sets `as`, the command that becomes this user on a host.
+is() { # USER
+  as=(setpriv --reuid "${ids[$1]}" --regid "${ids[$1]}" --clear-groups env -i "PATH=$PATH" "HOME=/run/$1" "USER=$1")
+}
+
 # The folder of records and sockets of dtlaunch and dtagent on HOST.
 runtime_folder() { on "$1" sh -c 'echo ~/.local/state/dtlaunch/run-$(uname -n)'; }
 

@@ -9,18 +9,8 @@ unset DTL_SHARE_CORES # as users have it
 limit=60
 jobs=$work/jobs
 mkdir -m 777 "$jobs"
-declare -A ids=([alice]=2001 [bob]=2002) running=()
-for host in "${hosts[@]}"; do
-  for user in alice bob; do
-    # shellcheck disable=SC2016
-    on "$host" bash -euc 'echo "$1:x:$2:$2::/run/$1:/bin/bash" >>/etc/passwd
-      echo "$1:*:19000:0:99999:7:::" >>/etc/shadow
-      install -d -o "$2" -g "$2" -m 700 "/run/$1"
-      cp -a /run/root/.ssh "/run/$1/.ssh"
-      chown -R "$2:$2" "/run/$1/.ssh"' user "$user" "${ids[$user]}" || fail "no $user on $host"
-  done
-done
-is() { as=(setpriv --reuid "${ids[$1]}" --regid "${ids[$1]}" --clear-groups env -i "PATH=$PATH" "HOME=/run/$1" "USER=$1"); }
+declare -A running=()
+add_users alice bob carol dan night
 launch_as() { # USER ARGUMENTS of dtlaunch
   is "$1"
   run "$cluster" exec node1 "${as[@]}" "$bin/dtlaunch" "${@:2}"
@@ -202,15 +192,6 @@ day() { # USER COMMAND: runs it as the man page has it, but for names, programs 
 }
 if [ "$cores" -ge 2 ]; then
   mapfile -t day <"$work/day"
-  ids[carol]=2003 ids[dan]=2004 ids[night]=2005
-  for host in "${hosts[@]}"; do
-    for user in carol dan night; do
-      # shellcheck disable=SC2016
-      on "$host" bash -euc 'echo "$1:x:$2:$2::/run/$1:/bin/bash" >>/etc/passwd
-        echo "$1:*:19000:0:99999:7:::" >>/etc/shadow
-        cp -a /run/alice "/run/$1" && chown -R "$2:$2" "/run/$1"' user "$user" "${ids[$user]}" || fail "no $user"
-    done
-  done
   shown=(1a2b 3c4d - - 5e6f)
   for step in "${!day[@]}"; do
     who=${day[$step]%% *}
