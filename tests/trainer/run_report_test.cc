@@ -27,7 +27,7 @@ Results with_rows() {
 }
 
 TEST(RunReport, TakesItsCurvesFromTheLog) {
-  const Report report = run_report({}, with_rows());
+  const ReportPage report = run_report({}, with_rows());
   ASSERT_EQ(report.charts.size(), 5u);
   const std::vector<ReportCurve>& loss = report.charts[0].curves;
   ASSERT_EQ(loss[0].points.size(), 2u);

@@ -5,20 +5,20 @@
 #include <string>
 
 #include "base/files/new_file.h"
+#include "base/page/report_html.h"
 #include "trainer/report/event_file.h"
-#include "trainer/report/report_html.h"
 
 namespace dtl::trainer {
 namespace {
 
-Report report(int points) {
+ReportPage report(int points) {
   ReportCurve train{"train <1>", {}}, evaluation{"eval", {}};
   for (int i = 1; i <= points; ++i) {
     train.points.push_back({static_cast<double>(i), std::exp(-i / 3e4)});
     if (i % 10 == 0)
       evaluation.points.push_back({static_cast<double>(i), 1.1 * std::exp(-i / 3e4)});
   }
-  Report r;
+  ReportPage r;
   r.title = "bert & \"friends\" on <mrpc>";
   r.summary = "A run's report.";
   r.results = {{"eval accuracy", "0.84"}};
@@ -32,9 +32,9 @@ Report report(int points) {
 }
 
 // Many ranks, names without a place to break, and numbers that differ only in their last digits.
-Report wide_report() {
+ReportPage wide_report() {
   const std::string name(200, 'W');
-  Report r;
+  ReportPage r;
   r.title = r.summary = name;
   r.results = {{name, name}, {"eval_loss", "0.6931"}};
   ReportChart loss{"Loss", "step", "nats", {{name, {}}}}, rate{"Learning rate", "step", "", {}};
@@ -60,10 +60,10 @@ int main(int, char** argv) {
   const std::string folder = argv[1];
   for (const int points : {1, 100000}) {
     dtl::write_file_atomically(folder + "/report-" + std::to_string(points) + ".html",
-                               dtl::trainer::report_html(dtl::trainer::report(points)));
+                               dtl::report_html(dtl::trainer::report(points)));
   }
   dtl::write_file_atomically(folder + "/report-wide.html",
-                             dtl::trainer::report_html(dtl::trainer::wide_report()));
+                             dtl::report_html(dtl::trainer::wide_report()));
   dtl::trainer::EventFile events(folder + "/events");
   for (const std::int64_t step : {1, 200, 70000}) {
     events.add(step, {{"train/loss", 1.0 / static_cast<double>(step)},

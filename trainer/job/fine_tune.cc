@@ -95,7 +95,7 @@ Prepared prepare_first(Settings& settings, Place& place) {
 // report.html holds the facts that readers need to compare runs: machine, kernels and model size.
 std::string report_of(const Run& run) {
   const ModelConfig& c = run.prepared.config;
-  Report report = run_report(run.settings, run.results);
+  ReportPage report = run_report(run.settings, run.results);
   report.summary =
       fmt::format("{} steps, {:.4g} passes over {} examples, {} parameters, {}.", run.last.step,
                   run.last.epoch, run.prepared.train.size(), parameter_count(run.model.layout()),

@@ -61,7 +61,7 @@ void RankTimes::log(Ranks& group, const StepReport& report) {
   }
 }
 
-void RankTimes::add_to(Report& report) const {
+void RankTimes::add_to(ReportPage& report) const {
   report.charts.push_back({"Arithmetic of each rank", "step", "GFLOP/s", of_rank_});
   for (std::size_t r = 0; r < seconds_.size(); ++r) {
     const Seconds& s = seconds_[r];

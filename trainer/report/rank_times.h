@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/report/report_html.h"
+#include "base/page/report_html.h"
 #include "trainer/step/ranks.h"
 #include "trainer/step/trainer.h"
 
@@ -19,7 +19,7 @@ class RankTimes {
   void log(Ranks& group, const StepReport& report);
 
   // Adds the chart of each rank's compute rate, and the time split.
-  void add_to(Report& report) const;
+  void add_to(ReportPage& report) const;
 
  private:
   struct Seconds {  // of one rank

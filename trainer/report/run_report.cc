@@ -10,8 +10,8 @@
 #include <map>
 #include <string_view>
 
+#include "base/page/report_text.h"
 #include "trainer/data/metrics.h"
-#include "trainer/report/report_text.h"
 
 namespace dtl::trainer {
 namespace {
@@ -74,8 +74,8 @@ std::string figure_text(const std::string& key, double value) {
   return small || key == "epoch" ? short_number(value) : fmt::format("{:.4f}", value);
 }
 
-Report run_report(const Settings& s, const Results& results) {
-  Report report;
+ReportPage run_report(const Settings& s, const Results& results) {
+  ReportPage report;
   const std::string what = s.demo ? "demonstration" : last_name(s.model);
   const std::string data = s.task_name.empty() ? last_name(s.train_file) : s.task_name;
   report.title = data.empty() ? what : fmt::format("{} on {}", what, data);

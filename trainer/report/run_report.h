@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "trainer/report/report_html.h"
+#include "base/page/report_html.h"
 #include "trainer/report/results.h"
 #include "trainer/settings/settings.h"
 
@@ -12,7 +12,7 @@ namespace dtl::trainer {
 
 // title, results, settings and the charts of loss, learning rate, gradient norm, metrics and
 // throughput.
-Report run_report(const Settings& settings, const Results& results);
+ReportPage run_report(const Settings& settings, const Results& results);
 
 // A figure of all_results.json with its unit: "3.12 s", "41.2 examples/s", "0.8407".
 std::string figure_text(const std::string& key, double value);

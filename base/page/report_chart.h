@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace dtl::trainer {
+namespace dtl {
 
 struct ReportPoint {
   double x = 0, y = 0;
@@ -31,4 +31,4 @@ std::string chart_html(const ReportChart& chart);
 // highest and last, in order of x. Keeps all points if there are at most twice as many as columns.
 std::vector<ReportPoint> thin_out(const std::vector<ReportPoint>& points, std::size_t columns);
 
-}  // namespace dtl::trainer
+}  // namespace dtl

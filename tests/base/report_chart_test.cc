@@ -1,4 +1,4 @@
-#include "trainer/report/report_chart.h"
+#include "base/page/report_chart.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace dtl::trainer::report_chart_test {
+namespace dtl::report_chart_test {
 namespace {
 
 using testing::Contains;
@@ -105,4 +105,4 @@ TEST(ReportChart, KeepsNearASmallConstant) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer::report_chart_test
+}  // namespace dtl::report_chart_test

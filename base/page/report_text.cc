@@ -1,5 +1,5 @@
 // Escapes text and formats numbers. It does not know the page's layout.
-#include "trainer/report/report_text.h"
+#include "base/page/report_text.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace dtl::trainer {
+namespace dtl {
 namespace {
 
 // "2.5e-05" becomes "2.5e-5".
@@ -60,4 +60,4 @@ std::string scientific(double value, int digits) {
   return without_zero(fmt::format("{:.{}e}", value, digits));
 }
 
-}  // namespace dtl::trainer
+}  // namespace dtl

@@ -1,16 +1,16 @@
-#include "trainer/report/report_html.h"
+#include "base/page/report_html.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dtl::trainer::report_html_test {
+namespace dtl::report_html_test {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
 TEST(ReportHtml, ShowsTextsAsTheyAre) {
-  Report report;
+  ReportPage report;
   report.title = "<script>alert('x')</script>";
   report.settings = {{"train_file", "a&b\"\x01.csv"}, {"output_dir", "caf\xC3\xA9 \xFF"}};
   report.machine = {{"host", "caf\xC3\xA9"}};
@@ -23,7 +23,7 @@ TEST(ReportHtml, ShowsTextsAsTheyAre) {
 }
 
 TEST(ReportHtml, ShowsWhereTheTimeWent) {
-  Report report;
+  ReportPage report;
   report.times = {{"rank 0", {{"compute", 75}, {"network wait", 25}}}};
   const std::string html = report_html(report);
   EXPECT_THAT(html, HasSubstr("network wait: 25 s, 25.0%"));
@@ -33,4 +33,4 @@ TEST(ReportHtml, ShowsWhereTheTimeWent) {
 }
 
 }  // namespace
-}  // namespace dtl::trainer::report_html_test
+}  // namespace dtl::report_html_test

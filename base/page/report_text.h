@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace dtl::trainer {
+namespace dtl {
 
 // Escapes text for HTML and XML. XML 1.0 does not allow control characters, not even as &#1;: they
 // become '?'. So do bytes above 0x7F if the text is not UTF-8.
@@ -21,4 +21,4 @@ std::string short_number(double value);
 // A mantissa with some digits and an exponent without leading zeros: "2.5e-5".
 std::string scientific(double value, int digits);
 
-}  // namespace dtl::trainer
+}  // namespace dtl

@@ -1,6 +1,6 @@
 // Makes the page as text, without template engine or script. html_text() escapes all outside text.
 // report_chart.h makes the charts.
-#include "trainer/report/report_html.h"
+#include "base/page/report_html.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <cmath>
 #include <string_view>
 
-#include "trainer/report/report_text.h"
+#include "base/page/report_text.h"
 
-namespace dtl::trainer {
+namespace dtl {
 namespace {
 
 // --c0 to --c7 are the colours of colour_of() (kColours), for light and dark mode.
@@ -118,7 +118,7 @@ std::string rows_html(const std::string& title,
 
 }  // namespace
 
-std::string report_html(const Report& r) {
+std::string report_html(const ReportPage& r) {
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -133,4 +133,4 @@ std::string report_html(const Report& r) {
   return html + "</body>\n</html>\n";
 }
 
-}  // namespace dtl::trainer
+}  // namespace dtl

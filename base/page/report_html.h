@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/report/report_chart.h"
+#include "base/page/report_chart.h"
 
-namespace dtl::trainer {
+namespace dtl {
 
 struct ReportShare {
   std::string name;  // "compute"
@@ -20,7 +20,7 @@ struct ReportTimeSplit {  // a stacked bar: a rank's time
   std::vector<ReportShare> shares;
 };
 
-struct Report {
+struct ReportPage {
   std::string title;                                         // "bert on mrpc, 4 ranks"
   std::string summary;                                       // a sentence; may be empty
   std::vector<std::pair<std::string, std::string>> results;  // "eval accuracy", "0.8407"
@@ -30,6 +30,6 @@ struct Report {
 };
 
 // All texts are escaped, never interpreted as HTML.
-std::string report_html(const Report& report);
+std::string report_html(const ReportPage& report);
 
-}  // namespace dtl::trainer
+}  // namespace dtl

@@ -1,7 +1,7 @@
 // A chart is an SVG that stretches to any width (preserveAspectRatio none). Its strokes do not
 // stretch (vector-effect in report_html.cc), and numbers are HTML text beside it. So lines stay
 // thin and numbers readable without a script.
-#include "trainer/report/report_chart.h"
+#include "base/page/report_chart.h"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@
 #include <limits>
 #include <utility>
 
-#include "trainer/report/report_text.h"
+#include "base/page/report_text.h"
 
-namespace dtl::trainer {
+namespace dtl {
 namespace {
 
 constexpr double kSide = 1000;         // of an SVG, before the page stretches it
@@ -217,4 +217,4 @@ std::vector<ReportPoint> thin_out(const std::vector<ReportPoint>& points, std::s
   return result;
 }
 
-}  // namespace dtl::trainer
+}  // namespace dtl
