@@ -1,7 +1,8 @@
 #pragma once
 // RankObserver: observes a rank from outside. /proc shows whether its processes compute, sleep,
-// swap or are stopped; the pages of its libdtring communicators (base/state_page.h) show what they
-// wait for. One per running rank. Only reports: launcher/job/rank_watch.h decides which rank hangs.
+// swap or are stopped; the pages of its libdtring communicators (base/pages/state_page.h) show what
+// they wait for, and its ProgressPage how far it is. One per running rank. Only reports:
+// launcher/job/rank_watch.h decides which rank hangs.
 
 #include <sys/types.h>
 
@@ -15,7 +16,8 @@
 
 #include "agent/node/tcp_connections.h"
 #include "agent/processes/process_table.h"
-#include "base/state_page.h"
+#include "base/pages/shared_page.h"
+#include "base/pages/state_page.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -29,9 +31,6 @@ class SeenPage {
   // path: of /proc/PID/fd. is_over() at once if it is not such a page, or its owner could shorten
   // it.
   explicit SeenPage(const std::string& path);
-  SeenPage(const SeenPage&) = delete;
-  SeenPage& operator=(const SeenPage&) = delete;
-  ~SeenPage();
 
   void look();  // counts whether a collective is running
   bool is_over() const { return page_ == nullptr || page_->is_over.load() != 0; }
@@ -39,6 +38,7 @@ class SeenPage {
   CommState take();  // and resets the counts
 
  private:
+  SeenMemory memory_;
   const StatePage* page_ = nullptr;
   std::uint32_t looks_ = 0, waits_ = 0;
 };
@@ -56,11 +56,6 @@ class RankObserver {
   pid_t process() const { return process_; }  // the process of the last report
 
  private:
-  struct Usage {
-    std::uint64_t cpu_ticks = 0, major_faults = 0;
-    char state = '?';
-  };
-  static Usage usage_of(pid_t pid);
   void choose_process(std::span<const Process> processes);
   void find_pages();
   std::vector<WireState> wires(std::span<const TcpConnection> connections);
@@ -71,6 +66,7 @@ class RankObserver {
   // The observed process: one with pages, or a Python. The rank may be a shell that started it.
   pid_t process_;
   std::map<std::uint64_t, SeenPage> pages_;      // by inode
+  std::string progress_path_;                    // of its progress page; empty: it has none
   std::map<std::uint64_t, TcpConnection> sent_;  // by inode, as of the last report
   // As of the last report. ticks: running or waiting for a core, over the rank's session.
   std::uint64_t cpu_ticks_ = 0, slices_ = 0, major_faults_ = 0;

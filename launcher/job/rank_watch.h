@@ -20,7 +20,7 @@
 
 namespace dtl {
 
-// The collective with this number in a page of base/state_page.h: "allreduce"; "collective" for an
+// The collective with this number in a page of base/pages/state_page.h: "allreduce"; "collective" for an
 // unknown one.
 std::string collective_name(std::uint32_t opcode);
 

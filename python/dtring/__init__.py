@@ -20,15 +20,18 @@ if TYPE_CHECKING:
                                 SecretError)
     from dtring._functions import all_reduce, empty
     from dtring._group import ProcessGroup
+    from dtring._progress import progress
 
 __all__ = ["AbortedError", "Error", "MismatchError", "OperationTimeout", "Options", "PeerLostError",
-           "ProcessGroup", "SecretError", "all_reduce", "empty", "hooks", "register"]
+           "ProcessGroup", "SecretError", "all_reduce", "empty", "hooks", "progress",
+           "register"]
 
 # Loaded by the first process group or the first use. Rank 0 must not be late at torch's store: ranks
 # that find no server there retry at growing intervals.
 _HOMES = {"AbortedError": "_errors", "Error": "_errors", "MismatchError": "_errors",
           "OperationTimeout": "_errors", "PeerLostError": "_errors", "SecretError": "_errors",
-          "all_reduce": "_functions", "empty": "_functions", "ProcessGroup": "_group"}
+          "all_reduce": "_functions", "empty": "_functions", "ProcessGroup": "_group",
+          "progress": "_progress"}
 
 
 def __getattr__(name: str) -> Any:

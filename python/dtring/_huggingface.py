@@ -1,4 +1,4 @@
-"""Makes transformers and accelerate accept the backend.
+"""Makes transformers and accelerate accept the backend, and shows the progress of transformers' Trainer.
 
 transformers checks --ddp_backend against a fixed list, and accelerate uses gloo for every CPU job that
 did not request MPI. This adds the names to both when, and only if, a script imports them.
@@ -7,10 +7,12 @@ did not request MPI. This adds the names to both when, and only if, a script imp
 from __future__ import annotations
 
 import functools
+import os
 import types
 from typing import Any
 
 from _dtring_autoload import when_imported
+from dtring._progress import callback
 
 _names: set[str] = set()
 
@@ -20,7 +22,15 @@ def tell(name: str) -> None:
     if not _names:
         when_imported("transformers.training_args", _tell_transformers)
         when_imported("accelerate.state", _tell_accelerate)
+        if "DTLAUNCH_JOB" in os.environ:
+            when_imported("transformers.trainer", _show_progress)
     _names.add(name)
+
+
+def _show_progress(module: types.ModuleType) -> None:
+    callbacks = getattr(module, "DEFAULT_CALLBACKS", None)
+    if isinstance(callbacks, list):
+        callbacks.append(callback())
 
 
 def _tell_transformers(module: types.ModuleType) -> None:

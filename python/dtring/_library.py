@@ -92,6 +92,7 @@ _OTHERS = {
     "dt_alloc": (_PLACE, [_PLACE, _LONG]),
     "dt_free": (_INT, [_PLACE, _PLACE]),
     "dt_stats_json": (_INT, [_PLACE, _PLACE, ctypes.c_uint32]),
+    "dt_progress": (_INT, [_LONG, _LONG, _LONG, ctypes.c_double]),
     "dt_strerror": (ctypes.c_char_p, [_INT]),
     "dt_last_error": (_INT, [_PLACE, _PLACE, ctypes.c_uint32]),
 }

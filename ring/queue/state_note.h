@@ -1,16 +1,15 @@
 #pragma once
-// StateNote: writes the StatePage of one communicator (base/state_page.h), where the node's agent
-// sees which rank keeps the others waiting. The agent does not ask the process, as that may be
-// stopped. Stores are relaxed and no clock is read, so that short operations do not get slower.
+// StateNote: writes the StatePage of one communicator (base/pages/state_page.h), where the node's
+// agent sees which rank keeps the others waiting. The agent does not ask the process, as that may
+// be stopped. Stores are relaxed and no clock is read, so that short operations do not get slower.
 // Owned by its queue; begin() with the queue's mutex, the others by the driving thread. If the page
 // cannot be shared the agent does not see it, and nothing fails.
 
 #include <cstdint>
 
-#include "base/fd.h"
-#include "base/state_page.h"
+#include "base/pages/shared_page.h"
+#include "base/pages/state_page.h"
 #include "ring/links/operation_header.h"
-#include "ring/links/shm_segment.h"
 
 namespace dtl::ring {
 
@@ -22,7 +21,7 @@ class StateNote {
 
   // Before the first operation, once the ranks have met.
   void show(std::uint64_t id, int rank, int world);
-  int fd() const { return fd_.get(); }  // negative: not shared
+  int fd() const { return shared_.fd(); }  // negative: not shared
 
   void begin(std::uint64_t sequence, Opcode opcode) {
     page_->begun.store(sequence << 8 | static_cast<std::uint64_t>(opcode),
@@ -42,8 +41,7 @@ class StateNote {
  private:
   StatePage own_;  // used until it is shared
   StatePage* page_ = &own_;
-  Mapping mapping_;
-  Fd fd_;
+  SharedPage shared_;
 };
 
 }  // namespace dtl::ring

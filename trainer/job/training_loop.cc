@@ -245,6 +245,7 @@ void Training::after_step(const StepReport& report, const Actions& actions, bool
   if (peak_ > 0) peak_ = std::max(peak_, rate);  // the machine was busy during the measurement
   progress_->step(report, {peak_ > 0 ? rate / peak_ : -1,
                            run_.group.size() > 1 ? work.network_s / work.step_s : -1});
+  Ranks::show_progress(report.step, settings_.total_steps, progress_->tokens(), report.loss);
   if (run_.first() && report.step == 1 && !run_.settings.debug_dump.empty()) dump_gradients();
   if (actions.log) log(report);
   bool best = false;

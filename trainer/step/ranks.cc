@@ -141,6 +141,13 @@ void Ranks::barrier(std::uint64_t tag) {
   wait(work);
 }
 
+// Without memory to show it in, nobody sees it.
+void Ranks::show_progress(std::int64_t step, std::int64_t total_steps, std::int64_t tokens,
+                          double loss) {
+  (void)dt_progress(static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(total_steps),
+                    static_cast<std::uint64_t>(tokens), loss);
+}
+
 // Other ranks get DT_E_ABORTED with this text from the operation that they wait for.
 void Ranks::abort(const Error& error) {
   if (communicator_) dt_comm_abort(communicator_.get(), error.what());

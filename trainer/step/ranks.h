@@ -38,6 +38,10 @@ class Ranks {
   std::vector<std::uint64_t> gather(std::uint64_t value, std::uint64_t tag);
   void barrier(std::uint64_t tag);
 
+  // Shows how far this rank's training is: dt_progress.
+  static void show_progress(std::int64_t step, std::int64_t total_steps, std::int64_t tokens,
+                            double loss);
+
   // Ends the job on all ranks with this error's text.
   void abort(const Error& error);
   // Call before throwing an Error that all ranks will throw, so that only one prints it: returns on
