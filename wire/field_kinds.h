@@ -46,7 +46,7 @@ concept Is = std::same_as<std::remove_const_t<M>, T>;
 // The minimum size of an element of each list; the Reader checks a count against it.
 constexpr std::size_t kLeastText = 4, kLeastCore = 28, kLeastNumaNode = 12, kLeastNic = 27,
                       kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 38, kLeastFact = 8,
-                      kLeastVariable = 8, kLeastReport = 17, kLeastComm = 52, kLeastWire = 20,
+                      kLeastVariable = 8, kLeastReport = 73, kLeastComm = 52, kLeastWire = 20,
                       kLeastPmiRank = 8, kLeastPmiEntry = 8, kLeastPmixPlace = 8, kLeastClaim = 34;
 
 template <class Io, class M>

@@ -35,13 +35,14 @@
 #include <vector>
 
 #include "base/overloaded.h"
+#include "base/pages/progress_page.h"
 #include "plan/pinning/topology.h"
 #include "plan/request/cloud.h"
 #include "wire/mpi_messages.h"
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 14;
+constexpr std::uint32_t kProtocol = 15;
 constexpr int kInputDescriptor = 3;           // of dtagent --input: the launcher's standard input
 constexpr std::size_t kFirstStdin = 4 << 10;  // of the first Stdin frame of a rank
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
@@ -248,7 +249,7 @@ enum class Activity : std::uint8_t {
   kWaitsForDisk = 4,
   kSwaps = 5,
 };
-struct CommState {  // of one of a rank's libdtring communicators: base/state_page.h
+struct CommState {  // of one of a rank's libdtring communicators: base/pages/state_page.h
   std::uint64_t id = 0;
   std::uint32_t rank = 0, world = 0;   // in it
   std::uint64_t begun = 0;             // number of the last collective entered, from 1; 0: none
@@ -261,12 +262,18 @@ struct WireState {  // a rank's TCP traffic to one address since the last report
   std::string peer;
   std::uint64_t bytes = 0, busy_us = 0;  // busy: data was in flight and the peer had room
 };
+struct RankUsage {           // sums over a rank's processes
+  std::uint64_t cpu_ms = 0;  // of those that have not ended
+  std::uint64_t memory_kib = 0, threads = 0;
+};
 struct RankReport {
   std::uint32_t rank = 0;
   std::uint32_t pid = 0;  // the observed process of the rank
   Activity activity = Activity::kSleeps;
   std::vector<CommState> comms;       // in the order of creation
   std::vector<WireState> wires = {};  // loopback left out
+  RankUsage usage = {};
+  TrainingProgress progress = {};  // step 0 of 0: it tells none
 };
 struct RankStates {  // of running ranks
   std::vector<RankReport> ranks;

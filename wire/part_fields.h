@@ -2,6 +2,7 @@
 // The fields of the parts of messages: ranks, endpoints, the facts of a node. fields.h has the
 // messages themselves.
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -139,6 +140,15 @@ void fields(Io& io, M& m) {
   enum_field(io, "activity", m.activity, 5);
   io.list("comms", m.comms, kMaxComms, kLeastComm, [](Io& to, auto& comm) { fields(to, comm); });
   io.list("wires", m.wires, kMaxWires, kLeastWire, [](Io& to, auto& wire) { fields(to, wire); });
+  io.number("cpu_ms", m.usage.cpu_ms, UINT64_MAX);
+  io.number("memory_kib", m.usage.memory_kib, UINT64_MAX);
+  io.number("threads", m.usage.threads, UINT64_MAX);
+  io.number("step", m.progress.step, UINT64_MAX);
+  io.number("total_steps", m.progress.total_steps, UINT64_MAX);
+  io.number("tokens", m.progress.tokens, UINT64_MAX);
+  auto loss = std::bit_cast<std::uint64_t>(m.progress.loss);  // as it may be no number
+  io.number("loss", loss, UINT64_MAX);
+  if constexpr (!std::is_const_v<M>) m.progress.loss = std::bit_cast<double>(loss);
 }
 
 // About MPI programs.

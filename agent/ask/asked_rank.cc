@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "agent/job/failure_evidence.h"
+#include "agent/job/process_usage.h"
 #include "agent/jobs/job_processes.h"
 #include "base/machine/process_id.h"
 #include "base/text.h"
@@ -100,8 +101,9 @@ AskedRank::AskedRank(FoundRank found, std::span<const Process> processes,
       observer_(found_.pid),
       file_(found_.stack_path, found_.pid, kAskAnytimeSignal),
       began_(now) {
-  before_ = observer_.report(number(), processes, {}, now).comms;
-  first_ = usage(processes);
+  RankReport first = observer_.report(number(), processes, {}, now);
+  before_ = std::move(first.comms);
+  first_cpu_ms_ = first.usage.cpu_ms;
   // Of a program that has changed its user, nothing is asked, even by root.
   if (!own_ || !is_own(process())) {
     own_ = false;
@@ -133,46 +135,20 @@ std::uint32_t AskedRank::number() const {
   return static_cast<std::uint32_t>(std::max(found_.rank, 0));
 }
 
-// Fields 3, 14, 15, 20, 22 and 24 of proc_pid_stat(5).
-AskedRank::Usage AskedRank::usage(std::span<const Process> processes) const {
-  const auto tick_ms = static_cast<std::uint64_t>(1000 / std::max(::sysconf(_SC_CLK_TCK), 1L));
-  const auto page_kib = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 1024;
-  Usage sum;
-  for (const Process& process : processes) {
-    if (process.session != found_.pid && process.pid != found_.pid) continue;
-    const std::string text = read_up_to(fmt::format("/proc/{}/stat", process.pid), 1024);
-    const std::size_t name_end = text.rfind(')');  // the name may hold anything
-    char state = '?';
-    unsigned long long user = 0, system = 0, threads = 0, start = 0, pages = 0;
-    if (name_end == std::string::npos ||
-        std::sscanf(text.c_str() + name_end + 1,
-                    " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %llu "
-                    "%*d %llu %*u %llu",
-                    &state, &user, &system, &threads, &start, &pages) != 6) {
-      continue;
-    }
-    sum.cpu_ms += (user + system) * tick_ms;
-    sum.memory_kib += pages * page_kib;
-    if (state != 'Z') sum.threads += threads;
-    if (process.pid == found_.pid) sum.start_ms = start * tick_ms;
-    if (process.pid == observer_.process()) sum.state = state;
-  }
-  return sum;
-}
-
 std::string AskedRank::report(std::span<const Process> processes, std::chrono::milliseconds now,
                               std::size_t most_bytes) {
   const RankReport seen = observer_.report(number(), processes, {}, now);
-  const Usage last = usage(processes);
+  const RankUsage& last = seen.usage;
+  const ProcessUsage first_process = usage_of(found_.pid);
   // A process that has just ended takes its CPU time with it.
-  const std::uint64_t used = last.cpu_ms - std::min(last.cpu_ms, first_.cpu_ms);
+  const std::uint64_t used = last.cpu_ms - std::min(last.cpu_ms, first_cpu_ms_);
   const auto span = static_cast<std::uint64_t>(std::max<std::int64_t>((now - began_).count(), 1));
-  const auto age = now - std::chrono::milliseconds(last.start_ms);
-  std::string text =
-      fmt::format("rank {} {} {} {} {} {} {} {} {}\n", found_.rank, process(),
-                  state_word(last.state, seen.activity), last.cpu_ms, used * 100 / span,
-                  last.memory_kib, last.threads, std::max<std::int64_t>(age.count() / 1000, 0),
-                  printable(program_of_rank(processes, found_.pid)));
+  const auto age = now - std::chrono::milliseconds(milliseconds_of(first_process.start_ticks));
+  std::string text = fmt::format("rank {} {} {} {} {} {} {} {} {}\n", found_.rank, process(),
+                                 state_word(usage_of(process()).state, seen.activity), last.cpu_ms,
+                                 used * 100 / span, last.memory_kib, last.threads,
+                                 std::max<std::int64_t>(age.count() / 1000, 0),
+                                 printable(program_of_rank(processes, found_.pid)));
   text += wait_lines(before_, seen);
   switch (word_) {
     case Word::kWaits:

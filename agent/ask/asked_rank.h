@@ -48,14 +48,7 @@ class AskedRank {
 
  private:
   enum class Word { kWaits, kAnswered, kCannot, kRefused };
-  // Sums over the rank's processes, except where it says otherwise.
-  struct Usage {
-    std::uint64_t cpu_ms = 0, memory_kib = 0, threads = 0;
-    std::uint64_t start_ms = 0;  // after boot, of the rank's first process
-    char state = '?';            // of the observed process
-  };
   std::uint32_t number() const;
-  Usage usage(std::span<const Process> processes) const;
 
   FoundRank found_;
   bool own_;  // it belongs to this user
@@ -65,7 +58,7 @@ class AskedRank {
   Fd lock_;  // on the stack file, so that two askers take turns
   bool asked_ = false;
   Stack answer_;  // with kAnswered
-  Usage first_;
+  std::uint64_t first_cpu_ms_ = 0;
   std::vector<CommState> before_;
   std::chrono::milliseconds began_;
 };

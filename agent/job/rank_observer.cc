@@ -3,8 +3,6 @@
 #include "agent/job/rank_observer.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,8 +17,9 @@
 #include <vector>
 
 #include "agent/job/failure_evidence.h"
+#include "agent/job/process_usage.h"
 #include "agent/job/stack_file.h"
-#include "base/fd.h"
+#include "base/pages/progress_page.h"
 #include "wire/field_kinds.h"
 
 namespace dtl {
@@ -38,14 +37,6 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-bool is_page(const std::string& path) {
-  // The kernel's name for a memfd. The name alone is not enough: see SeenPage.
-  static const std::string kTarget = std::string("/memfd:") + kStatePageName + " (deleted)";
-  char target[64];
-  const ssize_t size = ::readlink(path.c_str(), target, sizeof target);
-  return size > 0 && std::string_view(target, static_cast<std::size_t>(size)) == kTarget;
-}
-
 // Calls use() with the path of each descriptor of the process.
 void for_each_descriptor(pid_t pid, const std::function<void(const std::string& path)>& use) {
   const std::string folder = proc_path(pid, "fd");
@@ -57,12 +48,21 @@ void for_each_descriptor(pid_t pid, const std::function<void(const std::string& 
   }
 }
 
-// The paths of the process's pages, by inode.
-std::map<std::uint64_t, std::string> pages_of(pid_t pid) {
-  std::map<std::uint64_t, std::string> found;
+// The paths of what a process shows.
+struct Pages {
+  std::map<std::uint64_t, std::string> communicators;  // by inode
+  std::string progress;                                // or empty
+};
+
+Pages pages_of(pid_t pid) {
+  Pages found;
   for_each_descriptor(pid, [&](const std::string& path) {
     struct stat status {};
-    if (is_page(path) && ::stat(path.c_str(), &status) == 0) found[status.st_ino] = path;
+    if (has_page_name(path, kStatePageName) && ::stat(path.c_str(), &status) == 0) {
+      found.communicators[status.st_ino] = path;
+    } else if (found.progress.empty() && has_page_name(path, kProgressPageName)) {
+      found.progress = path;
+    }
   });
   return found;
 }
@@ -124,27 +124,9 @@ std::set<std::uint64_t> sockets_of(pid_t pid) {
   return found;
 }
 
-SeenPage::SeenPage(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
-  if (!file.valid() || ::fstat(file.get(), &status) != 0 ||
-      status.st_size < static_cast<off_t>(kStatePageBytes)) {
-    return;
-  }
-  // Reading a mapping beyond the end of its file kills the reader (SIGBUS), so a page counts only
-  // if a seal prevents that.
-  const int seals = ::fcntl(file.get(), F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return;
-  void* data = ::mmap(nullptr, kStatePageBytes, PROT_READ, MAP_SHARED, file.get(), 0);
-  if (data == MAP_FAILED) return;
-  page_ = static_cast<const StatePage*>(data);
-  if (page_->magic == kStatePageMagic) return;
-  ::munmap(data, kStatePageBytes);
-  page_ = nullptr;
-}
-
-SeenPage::~SeenPage() {
-  if (page_ != nullptr) ::munmap(const_cast<StatePage*>(page_), kStatePageBytes);
+SeenPage::SeenPage(const std::string& path) : memory_(path, kStatePageBytes) {
+  const auto* page = static_cast<const StatePage*>(memory_.data());
+  if (page != nullptr && page->magic == kStatePageMagic) page_ = page;
 }
 
 void SeenPage::look() {
@@ -174,23 +156,6 @@ void RankObserver::look() {
   for (auto& [inode, page] : pages_) page.look();
 }
 
-RankObserver::Usage RankObserver::usage_of(pid_t pid) {
-  Usage usage;
-  const std::string text = read_up_to(proc_path(pid, "stat"), 1024);
-  const std::size_t name_end = text.rfind(')');  // the name may hold anything
-  unsigned long long faults = 0, user = 0, system = 0;
-  // Fields 3, 12, 14 and 15 of proc_pid_stat(5).
-  if (name_end == std::string::npos ||
-      std::sscanf(text.c_str() + name_end + 1,
-                  " %c %*d %*d %*d %*d %*d %*u %*u %*u %llu %*u %llu %llu", &usage.state, &faults,
-                  &user, &system) != 4) {
-    return {};
-  }
-  usage.cpu_ticks = user + system;
-  usage.major_faults = faults;
-  return usage;
-}
-
 // Keeps the process while it has pages; else takes the rank's first one with pages, or its Python.
 // The same process makes two reports comparable.
 void RankObserver::choose_process(std::span<const Process> processes) {
@@ -199,7 +164,8 @@ void RankObserver::choose_process(std::span<const Process> processes) {
   process_ = rank_pid_;
   for (const Process& process : processes) {
     if (process.session != rank_pid_ || !process.alive) continue;
-    if (!pages_of(process.pid).empty()) {
+    const Pages pages = pages_of(process.pid);
+    if (!pages.communicators.empty() || !pages.progress.empty()) {
       process_ = process.pid;
       return;
     }
@@ -209,10 +175,12 @@ void RankObserver::choose_process(std::span<const Process> processes) {
 }
 
 void RankObserver::find_pages() {
-  const auto found = pages_of(process_);
+  const Pages found = pages_of(process_);
+  progress_path_ = found.progress;
   // Remaining pages keep their counts.
-  std::erase_if(pages_, [&](const auto& page) { return !found.contains(page.first); });
-  for (const auto& [inode, path] : found) pages_.try_emplace(inode, path);
+  std::erase_if(pages_,
+                [&](const auto& page) { return !found.communicators.contains(page.first); });
+  for (const auto& [inode, path] : found.communicators) pages_.try_emplace(inode, path);
 }
 
 // The kernel adds a wait for a core only when it ends. A wait that lasts for the whole time between
@@ -237,7 +205,7 @@ bool RankObserver::computes(std::span<const Process> processes, std::uint64_t sp
 }
 
 Activity RankObserver::activity(std::span<const Process> processes, std::chrono::milliseconds now) {
-  const Usage usage = usage_of(process_);
+  const ProcessUsage usage = usage_of(process_);
   const auto span_ms =
       static_cast<std::uint64_t>(std::max<std::int64_t>((now - reported_).count(), 1));
   const std::uint64_t faults =
@@ -302,6 +270,9 @@ RankReport RankObserver::report(std::uint32_t rank, std::span<const Process> pro
             [](const SeenPage* a, const SeenPage* b) { return a->number() < b->number(); });
   if (pages.size() > kMaxComms) pages.resize(kMaxComms);
   for (SeenPage* page : pages) report.comms.push_back(page->take());
+  report.usage = usage_of_rank(processes, rank_pid_);
+  if (!progress_path_.empty())
+    report.progress = read_progress(progress_path_).value_or(report.progress);
   return report;
 }
 

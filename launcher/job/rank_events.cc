@@ -108,11 +108,11 @@ void hear_exited(Turn& turn, int node, const Exited& message, LastWords words) {
 }
 
 // Often enough to measure the shortest wait that counts, and not more often, because each report is
-// a message from every node.
+// a message from every node. Also if no wait counts: reports say what ranks use, and how far they
+// are.
 void begin_watch(Turn& turn) {
   const auto& [notice, timeout] =
       std::pair(turn.job.options.ending.hang_notice, turn.job.options.ending.hang_timeout);
-  if (!notice && !timeout) return;
   const JobTime shortest =
       std::min(notice.value_or(JobTime::max()), timeout.value_or(JobTime::max()));
   const JobTime period = std::clamp(shortest / 8, JobTime(kLookAtRanks), JobTime(kLongestReport));

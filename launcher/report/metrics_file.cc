@@ -49,6 +49,14 @@ SessionHooks MetricsFile::watching(SessionHooks hooks) {
     change([&](JobMetrics& metrics) { metrics.state = state_name(state); });
     if (told) told(state);
   };
+  hooks.seen = [this, told = std::move(hooks.seen)](const RankReport& report) {
+    {
+      // The next write shows it: reports are no reason to write.
+      const std::lock_guard lock(mutex_);
+      metrics_.pace.add(report, std::chrono::duration<double>(Clock::now() - began_).count());
+    }
+    if (told) told(report);
+  };
   hooks.stopped = [this, told = std::move(hooks.stopped),
                    before = std::string()](bool stops) mutable {
     change([&](JobMetrics& metrics) {
@@ -66,6 +74,7 @@ void MetricsFile::restarting(int restarts) {
   change([&](JobMetrics& metrics) {
     metrics.state = "restarting";
     metrics.restarts = restarts;
+    metrics.pace.restart();
   });
 }
 

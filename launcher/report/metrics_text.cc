@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "base/text.h"
@@ -59,6 +60,30 @@ class Families {
   std::string job_, text_;
 };
 
+void add_training(const TrainingPace& pace, Families& all) {
+  if (const auto progress = pace.progress()) {
+    all.add("training_step", "Optimizer steps that the training says it has done.", progress->step);
+    if (progress->total_steps > 0) {
+      all.add("training_total_steps", "Steps that the training will take.", progress->total_steps);
+    }
+    if (std::isfinite(progress->loss)) {
+      all.add("training_loss", "Loss of the last step.", progress->loss);
+    }
+  }
+  if (const auto seconds = pace.step_seconds()) {
+    all.add("training_step_seconds", "Mean time of a step between the last two reports.",
+            fmt::format("{:.6f}", *seconds));
+  }
+  if (const auto tokens = pace.tokens_per_second()) {
+    all.add("training_tokens_per_second", "Tokens of all ranks per second, over the same time.",
+            fmt::format("{:.3f}", *tokens));
+  }
+  if (const auto bytes = pace.wire_bytes()) {
+    all.add("wire_bytes", "Bytes that libdtring has sent and received, summed over the ranks.",
+            *bytes);
+  }
+}
+
 }  // namespace
 
 std::string metrics_text(const JobMetrics& metrics) {
@@ -79,6 +104,7 @@ std::string metrics_text(const JobMetrics& metrics) {
   all.add("restarts", "How often the ranks were restarted.", metrics.restarts);
   all.add("duration_seconds", "Time since the job began.", fmt::format("{:.3f}", metrics.seconds));
   all.add("updated_timestamp_seconds", "When this file was written, since 1970.", metrics.now);
+  add_training(metrics.pace, all);
   if (metrics.exit_status) {
     all.add("exit_status", "Exit status of dtlaunch, once the job has ended.",
             *metrics.exit_status);

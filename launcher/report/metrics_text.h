@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "launcher/report/training_pace.h"
+
 namespace dtl {
 
 struct JobMetrics {
@@ -21,6 +23,7 @@ struct JobMetrics {
   double seconds = 0;              // since the job began
   std::time_t now = 0;             // of this text
   std::optional<int> exit_status;  // once ended
+  TrainingPace pace;
 };
 
 // Ends with "# EOF".

@@ -12,8 +12,8 @@ std::optional<std::string> NoticeBudget::admit(std::string text, JobTime now) {
   refilled_ = room_ + grown >= kMost ? now : refilled_ + grown * kRefill;
   room_ = static_cast<int>(std::min<std::int64_t>(room_ + grown, kMost));
   if (room_ == 0) {
-    ++left_out_;
-    return std::nullopt;
+    if (++left_out_ > 1) return std::nullopt;
+    return "too many notices; from here on some are only counted";
   }
   --room_;
   if (text.size() > kMaxBytes) {

@@ -18,7 +18,8 @@ class NoticeBudget {
   static constexpr JobTime kRefill{30'000};          // time for one more token
   static constexpr std::size_t kMaxBytes = 2 << 10;  // per notice: a few lines of a screen
 
-  // The notice to show, cut if too long; nullopt if there were too many.
+  // The notice to show, cut if too long. If there were too many: once a line that says so, then
+  // nullopt.
   std::optional<std::string> admit(std::string text, JobTime now);
   // How many notices were dropped; the user is told at the end.
   std::uint64_t left_out() const { return left_out_; }

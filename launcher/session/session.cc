@@ -255,11 +255,7 @@ LastWords SessionShell::hear(int index, Message& message) {
         console_.rank_skipped(skipped, node.host.name, now());
       },
       [&](const Notice& notice) {
-        if (const auto shown = node.notices.admit(notice.text, now())) {
-          say_about(index, *shown);
-        } else if (node.notices.left_out() == 1) {
-          say_about(index, "too many notices; from here on some are only counted");
-        }
+        if (const auto shown = node.notices.admit(notice.text, now())) say_about(index, *shown);
       },
       [&](const Started& started) {
         if (!its_own(started.rank) || job_.ranks[started.rank].phase != RankPhase::kWaiting) {
@@ -286,10 +282,14 @@ LastWords SessionShell::hear(int index, Message& message) {
         if (claimed.taken) node.facts->claims = claimed.claims;  // for the next plan
       },
       [&](const CoresSeen& seen) { node.facts->claims = seen.claims; },
+      [&](const RankStates& states) {
+        for (const RankReport& report : states.ranks)
+          if (options_.hooks.seen && its_own(report.rank)) options_.hooks.seen(report);
+      },
       // Only the state machine handles these.
       [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished, Trouble, Evidence,
-                     Stack, RankStates, NativeStack, Heartbeat, Resumed, Received, Leaving,
-                     PmiFence, MpiNews, PmixReady, PmixFence, PmixWanted, PmixGiven> auto&) {},
+                     Stack, NativeStack, Heartbeat, Resumed, Received, Leaving, PmiFence, MpiNews,
+                     PmixReady, PmixFence, PmixWanted, PmixGiven> auto&) {},
       [](const LaunchersMessage auto&) {}};
   std::visit(show, message);
   return words;

@@ -36,12 +36,14 @@ using AgentFinder = std::function<awaitable<Rejoined>(
 
 // Calls for a job's record and kept output. On the session's thread; each may be empty.
 struct SessionHooks {
-  std::function<void(JobState)> state;         // the state has changed
-  std::function<void(std::size_t)> placed;     // the number of ranks
-  std::function<void(std::size_t)> claiming;   // the number of cores, on all nodes
-  std::function<void()> started;               // every rank runs
-  std::function<void(bool)> stopped;           // true: by ^Z, called at once; false: it continues
-  std::function<void(const Output&)> output;   // of a rank
+  std::function<void(JobState)> state;        // the state has changed
+  std::function<void(std::size_t)> placed;    // the number of ranks
+  std::function<void(std::size_t)> claiming;  // the number of cores, on all nodes
+  std::function<void()> started;              // every rank runs
+  std::function<void(bool)> stopped;          // true: by ^Z, called at once; false: it continues
+  std::function<void(const Output&)> output;  // of a rank
+  // What a rank did and used since its last report; comes every few seconds.
+  std::function<void(const RankReport&)> seen;
   std::function<void(std::string_view)> said;  // by dtlaunch, without its name in front
 };
 

@@ -80,6 +80,18 @@ TEST_F(RankObserverTest, TellsWhatCommunicatorsWaitForAndHowOften) {
   EXPECT_EQ(state.waits, 1U);
 }
 
+TEST_F(RankObserverTest, TellsWhatTheRankUsesAndHowFarItIs) {
+  RankReport told = report();
+  EXPECT_GT(told.usage.cpu_ms + told.usage.memory_kib, 0U);
+  EXPECT_GE(told.usage.threads, 1U);
+  EXPECT_EQ(told.progress.step, 0U);
+  ASSERT_TRUE(tell_progress({3, 9, 0, 0.5}));
+  told = report();
+  EXPECT_EQ(told.progress.step, 3U);
+  EXPECT_EQ(told.progress.total_steps, 9U);
+  EXPECT_EQ(told.progress.loss, 0.5);
+}
+
 TEST_F(RankObserverTest, ForgetsCommunicatorsThatAreOverOrGone) {
   Page failed(1);
   {

@@ -31,6 +31,27 @@ has '^dtlaunch_job_exit_status\{job="[0-9a-f]{16}"\} 3$' || fail "no exit status
 has 'state="ended"} 1$' || fail "the state is not ended: $(cat "$work/samples")"
 [ "$(ls -A "$work/metrics")" = job.prom ] || fail "more is left than the file: $(ls -A "$work/metrics")"
 
+# What ranks tell of their training.
+cat >"$work/training.py" <<'RANK'
+import ctypes, os, sys, time
+tell = ctypes.CDLL(sys.argv[1]).dt_progress
+tell.argtypes = [ctypes.c_uint64] * 3 + [ctypes.c_double]
+step = 0
+while not os.path.exists(sys.argv[2]):
+    step += 1
+    tell(step, 0, step * 100, 0.5)
+    time.sleep(0.01)
+RANK
+rm "$work/go"
+start_job -np 1 --metrics-file "$file" python3 "$work/training.py" "$(dirname "$bin")/ring/libdtring.so.2" "$work/go"
+wait_for 30 "the step's time" has '^dtlaunch_job_training_step_seconds\{.*\} 0\.[0-9]*[1-9]'
+has '^dtlaunch_job_training_step\{.*\} [1-9]' || fail "no step: $(cat "$work/samples")"
+has '^dtlaunch_job_training_loss\{.*\} 0\.5$' || fail "no loss: $(cat "$work/samples")"
+has '^dtlaunch_job_training_tokens_per_second\{.*\} [1-9]' || fail "no tokens: $(cat "$work/samples")"
+touch "$work/go"
+end_job
+expect_status 0
+
 # Restarts, and a folder that disappears meanwhile: one notice, and the job goes on.
 launch -np 1 --max-restarts 1 --metrics-file "$file" sh -c "rm -rf '$work/metrics'; [ \$TORCHELASTIC_RESTART_COUNT = 1 ]"
 expect_status 0

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
 #include <regex>
 
@@ -55,6 +56,53 @@ TEST(MetricsText, LeavesOutWhatIsNotKnownYet) {
   metrics.exit_status = 3;
   EXPECT_THAT(metrics_text(metrics),
               HasSubstr("dtlaunch_job_exit_status{job=\"00112233aabbccdd\"} 3\n"));
+}
+
+RankReport training(std::uint32_t rank, std::uint64_t step, std::uint64_t tokens, double loss) {
+  RankReport report;
+  report.rank = rank;
+  report.progress = {step, 100, tokens, loss};
+  CommState comm;
+  comm.bytes = step * 1000;
+  report.comms = {comm};
+  return report;
+}
+
+TEST(MetricsText, ShowsHowFastTheRanksTrain) {
+  JobMetrics metrics = running();
+  TrainingPace& pace = metrics.pace;
+  EXPECT_THAT(metrics_text(metrics), Not(HasSubstr("training")));
+  pace.add(training(1, 9, 500, 2), 9);  // rank 0 decides, once it tells
+  pace.add(training(0, 10, 1000, 1), 10);
+  EXPECT_THAT(metrics_text(metrics), Not(HasSubstr("step_seconds")));
+  pace.add(training(0, 10, 1000, 1), 13);
+  pace.add(training(1, 14, 9000, 2), 14);
+  pace.add(training(0, 14, 3000, 0.5), 14);
+  const std::string text = metrics_text(metrics);
+  EXPECT_THAT(text, HasSubstr("_training_step{job=\"00112233aabbccdd\"} 14\n"));
+  EXPECT_THAT(text, HasSubstr("_training_total_steps{job=\"00112233aabbccdd\"} 100\n"));
+  EXPECT_THAT(text, HasSubstr("_training_loss{job=\"00112233aabbccdd\"} 0.5\n"));
+  EXPECT_THAT(text, HasSubstr("_training_step_seconds{job=\"00112233aabbccdd\"} 1.000000\n"));
+  EXPECT_THAT(text, HasSubstr("_training_tokens_per_second{job=\"00112233aabbccdd\"} 500.000\n"));
+  EXPECT_THAT(text, HasSubstr("_wire_bytes{job=\"00112233aabbccdd\"} 28000\n"));
+}
+
+// They start at an earlier step, and their communicators at 0 bytes.
+TEST(MetricsText, StartsAgainWithTheRanks) {
+  TrainingPace pace;
+  pace.add(training(0, 10, 1000, 1), 10);
+  pace.add(training(0, 12, 1000, std::nan("")), 12);
+  EXPECT_EQ(pace.step_seconds(), 1.0);
+  EXPECT_FALSE(pace.tokens_per_second());
+  pace.restart();
+  EXPECT_FALSE(pace.progress());
+  pace.add(training(0, 5, 10, 1), 30);
+  EXPECT_FALSE(pace.step_seconds());
+  pace.add(training(0, 6, 20, 1), 32);
+  EXPECT_EQ(pace.step_seconds(), 2.0);
+  pace.add(training(0, 1, 20, 1), 33);  // goes back without a word
+  EXPECT_EQ(pace.step_seconds(), 2.0);
+  EXPECT_EQ(pace.wire_bytes(), 12000U + 6000 + 1000);
 }
 
 // What the Prometheus text format and OpenMetrics both allow. A family is HELP, TYPE and samples.

@@ -60,7 +60,14 @@ RankStates example_states() {
   comm.bytes = 1 << 20;
   comm.looks = 50;
   comm.waits = 48;
-  return {{RankReport{3, 4711, Activity::kStopped, {comm}, {{"10.0.0.2", 1 << 20, 90000}}}}};
+  TrainingProgress progress;
+  progress.step = 7;
+  progress.total_steps = 100;
+  progress.tokens = 5000;
+  progress.loss = 0.5;
+  const RankUsage usage{1500, 4096, 3};
+  return {{RankReport{
+      3, 4711, Activity::kStopped, {comm}, {{"10.0.0.2", 1 << 20, 90000}}, usage, progress}}};
 }
 
 std::vector<Message> pmix_messages() {
