@@ -23,7 +23,7 @@ def tickets(count):
     held = []
     for number in range(count):
         held.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-        held[-1].bind(f"\0dtlaunch-ticket/1/{number:016x}/{10**13 + number}/0/{number:08x}/1")
+        held[-1].bind(f"\0dtlaunch-ticket/2/{number:016x}/{10**13 + number}/0/0/{number:08x}/1")
         held[-1].listen()
     return held
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
+#include "base/error.h"
 #include "plan/pinning/pinning.h"
 #include "plan/placement.h"
 
@@ -44,6 +46,35 @@ TicketWish wanted_on(const Request& request, std::size_t host, const NodeTopolog
 }
 
 }  // namespace
+
+bool needs_every_host(const Request& request, const std::vector<NodeFacts>& facts) {
+  constexpr std::size_t kMostTried = 64;
+  std::vector<NodeFacts> alone = facts;
+  for (NodeFacts& each : alone) each.claims.clear();
+  std::vector<std::size_t> order(facts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
+    return budget_cores(facts[one].topology) < budget_cores(facts[other].topology);
+  });
+  order.resize(std::min(order.size(), kMostTried));
+  for (const std::size_t host : order) {
+    CoreClaim all;
+    all.job_id = "0";
+    all.cpus = alone[host].topology.allowed;
+    alone[host].claims = {std::move(all)};
+    try {
+      const std::vector<RankPlace> places = place_ranks_on(request, alone);
+      const bool has_none = std::none_of(places.begin(), places.end(), [&](const RankPlace& place) {
+        return static_cast<std::size_t>(place.host) == host;
+      });
+      if (has_none) return false;
+    } catch (const Error&) {
+      // It is needed.
+    }
+    alone[host].claims.clear();
+  }
+  return true;
+}
 
 std::vector<TicketWish> wanted_cores(const Request& request, const std::vector<NodeFacts>& facts) {
   std::vector<NodeFacts> alone = facts;

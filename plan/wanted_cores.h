@@ -18,4 +18,8 @@ struct TicketWish {
 // Throws Error if the job could not start anyway.
 std::vector<TicketWish> wanted_cores(const Request& request, const std::vector<NodeFacts>& facts);
 
+// Whether the job could start without any of the hosts, if nobody else had cores. Of very many, it
+// tries those that are missed least.
+bool needs_every_host(const Request& request, const std::vector<NodeFacts>& facts);
+
 }  // namespace dtl

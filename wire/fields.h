@@ -320,6 +320,7 @@ void fields(Io& io, M& m) {
   cpu_set(io, "cpus", m.cpus);
   io.number("runs_s", m.runs_s, kMaxRunSeconds);
   texts(io, "around", m.around, kMaxAround, kMaxNameBytes);
+  io.number("blocked_s", m.blocked_s, kMaxRunSeconds);
 }
 DTL_MESSAGE(54, CoresSeen);
 template <class Io, Is<CoresSeen> M>
@@ -327,6 +328,7 @@ void fields(Io& io, M& m) {
   io.number("arrival_ms", m.arrival_ms, kMaxArrivalMs);
   claim_list(io, m.claims);
   io.text("problem", m.problem, kMaxNameBytes);
+  io.number("starts_s", m.starts_s, kMaxRunSeconds);
 }
 
 #undef DTL_MESSAGE

@@ -83,6 +83,7 @@ struct TakeTicket {  // wait in the node's line for the job, instead of with an 
   CpuSet cpus;                   // these instead; empty: any
   std::uint64_t runs_s = 0;      // it runs for this long at most; 0: without limit
   std::vector<std::string> around;  // as in ClaimCores
+  std::uint64_t blocked_s = 0;      // other nodes let it start only after that, at the earliest
 };
 struct ClaimCores {  // claim these for the job, instead of what an earlier ClaimCores has claimed
   CpuSet cpus;       // empty: none
@@ -186,6 +187,7 @@ struct CoresSeen {                // to a job that waits: what it must leave to 
   std::uint64_t arrival_ms = 0;   // of the job, as in TakeTicket, or by this node's clock
   std::vector<CoreClaim> claims;  // as in NodeFacts; of those that wait only the ones before it
   std::string problem;            // why this node cannot keep tickets; empty: it can
+  std::uint64_t starts_s = 0;     // the job could start here then at the earliest; 0: any moment
 };
 struct CoresClaimed {
   bool taken = false;             // another job has some of them, so nothing is claimed now

@@ -35,6 +35,12 @@ bool has_pidfds() {
   return has;
 }
 
+// When that is, of CLOCK_BOOTTIME; 0: any moment. The same moment differs by the rounding.
+constexpr milliseconds kSameStart{2500};
+milliseconds start_time(std::uint64_t starts_s) {
+  return starts_s == 0 ? milliseconds(0) : boot_clock() + std::chrono::seconds(starts_s);
+}
+
 milliseconds next_look(std::size_t position) {
   if (position < kFront) return has_pidfds() ? kFrontLook : kBlindLook;
   return std::min(kLookPerPlace * static_cast<int>(std::min<std::size_t>(position, 100'000)),
@@ -59,8 +65,10 @@ CoreLine::CoreLine(asio::io_context& context, TaskGroup& tasks, std::string job_
       timer_(context) {}
 
 CoresSeen CoreLine::take(TakeTicket order) {
+  const Fd before = std::move(ticket_);  // until there is the new one: nobody must miss the job
   leave();
   CoresSeen answer;
+  blocked_until_ = start_time(order.blocked_s);
   if (order.arrival_ms == 0) order.arrival_ms = static_cast<std::uint64_t>(wall_clock().count());
   answer.arrival_ms = order.arrival_ms;
   order_ = std::move(order);
@@ -69,11 +77,13 @@ CoresSeen CoreLine::take(TakeTicket order) {
     View view = look();
     watch(view);
     answer.claims = std::move(view.claims);
+    answer.starts_s = view.starts_s;
   } catch (const Error& error) {
     answer.problem = error.what();
     answer.problem.resize(std::min(answer.problem.size(), kMaxNameBytes));
   }
   told_free_ = free_cpus(answer.claims);
+  told_start_ = start_time(answer.starts_s);
   in_line_ = std::make_shared<bool>(true);
   tasks_.spawn(run(in_line_));
   return answer;
@@ -129,7 +139,8 @@ void CoreLine::bind_ticket() {
                         order_->runs_s,
                         RandomNumbers()(),
                         static_cast<int>(order_->cores),
-                        order_->cpus};
+                        order_->cpus,
+                        blocked_until_};
   Fd ticket = bind_abstract(write_ticket_name(name));
   listen_abstract(ticket);
   ticket_ = std::move(ticket);
@@ -164,6 +175,10 @@ CoreLine::View CoreLine::look() {
     const auto name = socket.listens ? read_ticket_name(socket.name, 0) : std::nullopt;
     if (name && is_one_of(nearest, name->job_id)) view.before.push_back(socket);
   }
+  own.cores = static_cast<int>(order_->cores);
+  own.cpus = order_->cpus;
+  view.starts_s = std::min<std::uint64_t>(earliest_start_here(topology_, view.claims, tickets, own),
+                                          kMaxRunSeconds);
   for (CoreClaim& kept : keep_for_waiting(topology_, view.claims, tickets, &own)) {
     view.claims.push_back(std::move(kept));
   }
@@ -220,9 +235,11 @@ awaitable<void> CoreLine::run(std::shared_ptr<bool> in_line) {
       watch(view);
       position = view.position;
       CpuSet free = free_cpus(view.claims);
-      if (free == told_free_) continue;
+      const milliseconds start = start_time(view.starts_s);
+      if (free == told_free_ && std::chrono::abs(start - told_start_) < kSameStart) continue;
       told_free_ = std::move(free);
-      tell_(CoresSeen{order_->arrival_ms, std::move(view.claims), {}});
+      told_start_ = start;
+      tell_(CoresSeen{order_->arrival_ms, std::move(view.claims), {}, view.starts_s});
     } catch (const Error&) {
       // Of a single look: the next one may succeed.
     }

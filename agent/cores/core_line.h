@@ -47,6 +47,7 @@ class CoreLine {
     std::vector<pid_t> holders;       // of the claims
     std::vector<NamedSocket> before;  // the ticket just before this one, if any
     std::size_t position = 0;         // 0: the first
+    std::uint64_t starts_s = 0;       // as in CoresSeen
   };
 
   void bind_ticket();
@@ -63,14 +64,16 @@ class CoreLine {
   const std::function<void(CoresSeen)> tell_;
   asio::steady_timer timer_;
   SeenTickets tickets_;
-  std::optional<TakeTicket> order_;  // absent: not in line
-  Fd ticket_;                        // invalid: none, or it is paused
-  std::vector<Fd> watchers_;         // connections of those who watch the ticket
+  std::optional<TakeTicket> order_;             // absent: not in line
+  Fd ticket_;                                   // invalid: none, or it is paused
+  std::chrono::milliseconds blocked_until_{0};  // as the ticket says
+  std::vector<Fd> watchers_;                    // connections of those who watch the ticket
   std::vector<std::unique_ptr<asio::posix::stream_descriptor>> watched_;
   std::shared_ptr<bool> in_line_;           // false ends its run()
   bool woken_ = false;                      // something that is watched has ended
   std::chrono::milliseconds look_time_{0};  // of the last look(), which long lines make slow
   CpuSet told_free_;
+  std::chrono::milliseconds told_start_{0};
 };
 
 }  // namespace dtl

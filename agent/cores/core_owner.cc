@@ -15,6 +15,7 @@
 
 #include "agent/cores/abstract_socket.h"
 #include "agent/cores/ticket_name.h"
+#include "agent/cores/tickets.h"
 #include "agent/cores/user_name.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -27,13 +28,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kSettle{250};  // an intention that stays longer is ignored
 constexpr milliseconds kLook{1};
-
-milliseconds boot_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return std::chrono::seconds(now.tv_sec) +
-         std::chrono::duration_cast<milliseconds>(std::chrono::nanoseconds(now.tv_nsec));
-}
 
 bool contains(const std::vector<std::string>& list, const std::string& one) {
   return std::find(list.begin(), list.end(), one) != list.end();
@@ -67,7 +61,7 @@ CoresClaimed CoreOwner::claim(const ClaimCores& order) {
   CoresClaimed result;
   if (order.cpus.empty()) return result;
   try {
-    const ClaimName own{job_id_, boot_time(), order.shared, RandomNumbers()(), order.cpus};
+    const ClaimName own{job_id_, boot_clock(), order.shared, RandomNumbers()(), order.cpus};
     result.taken = !(order.shared ? share(own) : own_alone(own, order.around));
     if (!result.taken && order.runs_s > 0) tell_end(own, std::chrono::seconds(order.runs_s));
   } catch (const Error& error) {
@@ -144,7 +138,7 @@ void CoreOwner::answer() {
 
 std::vector<CoreClaim> claims_on_node(const std::vector<NamedSocket>& sockets,
                                       const CpuSet& allowed, const std::string& own_job) {
-  return summarize(claims_of_others(sockets, allowed, own_job), boot_time());
+  return summarize(claims_of_others(sockets, allowed, own_job), boot_clock());
 }
 
 std::vector<CoreClaim> summarize(const std::vector<SeenClaim>& claims, milliseconds now) {

@@ -13,7 +13,7 @@
 
 namespace dtl {
 
-constexpr std::string_view kTicketPrefix = "dtlaunch-ticket/1/";
+constexpr std::string_view kTicketPrefix = "dtlaunch-ticket/2/";
 constexpr std::string_view kEndPrefix = "dtlaunch-ends/1/";
 
 struct TicketName {  // a job waits for cores
@@ -23,6 +23,7 @@ struct TicketName {  // a job waits for cores
   std::uint32_t number = 0;  // random: no two sockets have the same name
   int cores = 0;
   CpuSet cpus;
+  std::chrono::milliseconds blocked_until{0};  // of CLOCK_BOOTTIME, as Ticket::blocked_s; 0: never
 
   bool operator==(const TicketName&) const = default;
 };

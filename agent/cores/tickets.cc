@@ -1,6 +1,7 @@
 #include "agent/cores/tickets.h"
 
 #include <algorithm>
+#include <ctime>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,12 @@ using std::chrono::milliseconds;
 
 constexpr std::uint32_t kUnknownUser = UINT32_MAX;  // no process has it: it is (uid_t)-1
 
+// Rounded down: nobody may expect the job to be blocked for longer than it is.
+std::uint64_t blocked_for(milliseconds until) {
+  const milliseconds now = boot_clock();
+  return until > now ? static_cast<std::uint64_t>((until - now).count()) / 1000 : 0;
+}
+
 std::uint64_t seconds_since(std::uint64_t arrival_ms, milliseconds now) {
   const auto now_ms = static_cast<std::uint64_t>(now.count());
   return now_ms > arrival_ms ? (now_ms - arrival_ms) / 1000 : 0;
@@ -26,6 +33,13 @@ std::uint64_t seconds_since(std::uint64_t arrival_ms, milliseconds now) {
 milliseconds wall_clock() {
   return std::chrono::duration_cast<milliseconds>(
       std::chrono::system_clock::now().time_since_epoch());
+}
+
+milliseconds boot_clock() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::seconds(now.tv_sec) +
+         std::chrono::duration_cast<milliseconds>(std::chrono::nanoseconds(now.tv_nsec));
 }
 
 std::string SeenTickets::name_of(uid_t user) {
@@ -60,12 +74,20 @@ std::vector<Ticket> SeenTickets::look(const std::vector<NamedSocket>& sockets,
                   says->cores,
                   std::move(says->cpus),
                   says->runs_s,
-                  holder.usable};
+                  holder.usable,
+                  blocked_for(says->blocked_until)};
     if (holder.user) ticket.user = name_of(*holder.user);
     tickets.push_back(std::move(ticket));
   }
   known_ = std::move(still);
-  std::sort(tickets.begin(), tickets.end(), goes_before);
+  // An agent that changes its ticket has two for a moment; the lesser promise counts.
+  std::sort(tickets.begin(), tickets.end(), [](const Ticket& a, const Ticket& b) {
+    return goes_before(a, b) || (!goes_before(b, a) && a.blocked_s < b.blocked_s);
+  });
+  const auto same = [](const Ticket& a, const Ticket& b) {
+    return !goes_before(a, b) && !goes_before(b, a) && a.user_id == b.user_id;
+  };
+  tickets.erase(std::unique(tickets.begin(), tickets.end(), same), tickets.end());
   return tickets;
 }
 

@@ -14,13 +14,13 @@
 
 namespace dtl {
 
-// Since 1970.
-std::chrono::milliseconds wall_clock();
+std::chrono::milliseconds wall_clock();  // since 1970
+std::chrono::milliseconds boot_clock();  // CLOCK_BOOTTIME, the same for all processes of the node
 
 class SeenTickets {
  public:
-  // Those of all jobs but `own_job`, in the order of the line. now: since 1970. Remembers whose the
-  // sockets are, since finding it out costs a connection each.
+  // Those of all jobs but `own_job`, in the order of the line, one for each. now: since 1970.
+  // Remembers whose the sockets are, since finding it out costs a connection each.
   std::vector<Ticket> look(const std::vector<NamedSocket>& sockets, const CpuSet& allowed,
                            std::string_view own_job, std::chrono::milliseconds now);
 

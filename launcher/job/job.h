@@ -97,6 +97,7 @@ struct MustWait {                   // no placement or no plan, since too few co
   std::vector<TakeTicket> tickets;  // of each node, without the arrival
   std::string why;                  // who has the cores
   std::string refusal;              // once the job has waited for too long
+  bool needs_all = false;           // it cannot start without any of the nodes in whose line it is
 };
 struct Refused {  // no placement, no network or no plan; or a dry run is over
   Cause cause = Cause::kCannotStart;
@@ -250,6 +251,9 @@ struct Waiting {
   std::vector<TakeTicket> tickets;  // of each node; empty: it has never waited
   std::uint64_t arrival_ms = 0;     // as the first of them said; 0: not known yet
   std::set<int> asked, answered;    // nodes that were told to take a ticket, and have said so
+  bool needs_all = false;           // as MustWait says
+  std::map<int, JobTime> starts;    // when each node could serve it at the earliest
+  std::map<int, JobTime> blocked;   // until when others block it, as its tickets say; 0: never
   std::string refusal;
   JobTime began{0}, total{0};  // of this time in line; of earlier ones
   bool told = false;           // the user knows of a node that cannot keep tickets

@@ -11,6 +11,7 @@
 #include "launcher/job/losses.h"
 #include "launcher/job/machine.h"
 #include "launcher/job/stops.h"
+#include "plan/line/waiting_line.h"
 
 namespace dtl::job {
 namespace {
@@ -47,6 +48,9 @@ void take_ticket(Turn& turn, int node) {
   Waiting& waiting = turn.job.waiting;
   TakeTicket ticket = waiting.tickets[static_cast<std::size_t>(node)];
   ticket.arrival_ms = waiting.arrival_ms;
+  if (const JobTime left = waiting.blocked[node] - turn.now; left.count() > 0) {
+    ticket.blocked_s = static_cast<std::uint64_t>(left.count()) / 1000;
+  }
   turn.send(node, std::move(ticket));
   waiting.asked.insert(node);
 }
@@ -59,6 +63,27 @@ std::vector<int> nodes_in_line(const Job& job) {
   return all;
 }
 
+// While one node cannot serve the job, short jobs may have what others keep for it. Those are told
+// until when.
+void tell_of_others(Turn& turn) {
+  constexpr JobTime kSame{2500};
+  Waiting& waiting = turn.job.waiting;
+  const std::vector<int> nodes = nodes_in_line(turn.job);
+  if (!waiting.needs_all || waiting.answered.size() < nodes.size()) return;
+  std::vector<JobTime> starts;
+  for (const int node : nodes) starts.push_back(waiting.starts[node]);
+  const std::vector<JobTime> blocked = blocked_until(starts);
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    JobTime& told = waiting.blocked[nodes[k]];
+    const JobTime until = blocked[k] > turn.now ? blocked[k] : JobTime{0};
+    if (std::chrono::abs(until - told) < kSame || (until.count() == 0 && told <= turn.now))
+      continue;
+    told = until;
+    waiting.answered.erase(nodes[k]);
+    take_ticket(turn, nodes[k]);
+  }
+}
+
 }  // namespace
 
 // The first node says when the job has come; the others are told. So the job has the same place in
@@ -68,6 +93,7 @@ void get_in_line(Turn& turn) {
   waiting.began = turn.now;
   waiting.asked.clear();
   waiting.answered.clear();
+  waiting.blocked.clear();
   if (turn.job.options.wait_limit) {
     turn.job.deadline = turn.now + *turn.job.options.wait_limit - waiting.total;
   }
@@ -91,7 +117,9 @@ void must_wait(Turn& turn, const MustWait& event) {
   if (is_new) waiting.arrival_ms = turn.job.options.arrival_ms;
   waiting.tickets = event.tickets;
   waiting.refusal = event.refusal;
-  if (turn.ending() || turn.job.state == JobState::kWaiting) return;
+  waiting.needs_all = event.needs_all;
+  if (turn.ending()) return;
+  if (turn.job.state == JobState::kWaiting) return tell_of_others(turn);
   if (is_new) turn.notice(-1, "waiting for free cores: " + event.why);
   transition(turn, Move::kMustWait);
 }
@@ -108,6 +136,8 @@ void hear_seen(Turn& turn, int node, const CoresSeen& message) {
     turn.notice(node, "other jobs cannot see that this one waits: " + message.problem);
   }
   waiting.answered.insert(node);
+  const auto starts = std::chrono::seconds(message.starts_s);
+  waiting.starts[node] = starts.count() > 0 ? turn.now + starts : JobTime{0};
   if (waiting.arrival_ms == 0) {
     waiting.arrival_ms = std::max<std::uint64_t>(message.arrival_ms, 1);
     for (const int other : nodes_in_line(turn.job)) {

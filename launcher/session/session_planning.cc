@@ -20,6 +20,7 @@
 #include "plan/pinning/pinning.h"
 #include "plan/preload.h"
 #include "plan/same_machine.h"
+#include "plan/wanted_cores.h"
 #include "wire/field_kinds.h"
 
 namespace dtl {
@@ -365,7 +366,9 @@ job::Event SessionPlanning::refusal(const Error& error) {
     } else if (options_.dry_run) {
       text = message_text(error.attempted(), error.reason(), "--share-cores for a plan");
     } else if (request_.placement.waits) {
-      return job::MustWait{tickets_for(request_, facts_of(nodes_)), error.reason(), refused};
+      const std::vector<NodeFacts> facts = facts_of(nodes_);
+      return job::MustWait{tickets_for(request_, facts), error.reason(), refused,
+                           !places_.empty() || needs_every_host(request_, facts)};
     }
   }
   console_.say(text);

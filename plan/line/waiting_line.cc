@@ -188,7 +188,7 @@ std::vector<CoreClaim> keep_for_waiting(const NodeTopology& topology,
     const std::size_t wanted = wanted_of(*ticket, usable);
     if (own != nullptr && own->runs_s > 0) {
       const std::uint64_t start = earliest_start(*ticket, cores, usable, wanted);
-      const bool overtakes = own->runs_s <= start;
+      const bool overtakes = own->runs_s <= std::max(start, ticket->blocked_s);
       Mask reach = overtakes ? Mask{} : in_reach(*ticket, cores, usable, own->runs_s);
       hold(cores, usable, start);
       if (overtakes) continue;
@@ -201,6 +201,30 @@ std::vector<CoreClaim> keep_for_waiting(const NodeTopology& topology,
     kept.push_back(std::move(claim));
   }
   return kept;
+}
+
+std::uint64_t earliest_start_here(const NodeTopology& topology,
+                                  const std::vector<CoreClaim>& claims,
+                                  const std::vector<Ticket>& tickets, const Ticket& own) {
+  Cores cores = cores_of(topology);
+  take_claims(cores, claims);
+  for (const auto& [ticket, usable] : line_before(&own, tickets, claims, cores)) {
+    hold(cores, usable, earliest_start(*ticket, cores, usable, wanted_of(*ticket, usable)));
+  }
+  const Mask usable = cores_for(own, cores);
+  return earliest_start(own, cores, usable, wanted_of(own, usable));
+}
+
+std::vector<std::chrono::milliseconds> blocked_until(
+    const std::vector<std::chrono::milliseconds>& starts) {
+  constexpr std::chrono::seconds kSame{5};
+  std::vector<std::chrono::milliseconds> blocked(starts.size(), std::chrono::milliseconds(0));
+  if (starts.empty()) return blocked;
+  const auto latest = *std::max_element(starts.begin(), starts.end());
+  for (std::size_t node = 0; node < starts.size(); ++node) {
+    if (starts[node] + kSame < latest) blocked[node] = latest;
+  }
+  return blocked;
 }
 
 }  // namespace dtl

@@ -3,6 +3,7 @@
 // nodes have the tickets in the same order, so the first job of all waits only for jobs that run,
 // and jobs that want the same hosts never wait for each other. Pure.
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct Ticket {
   CpuSet cpus = {};              // these instead; empty: any
   std::uint64_t runs_s = 0;      // it runs for this long at most; 0: without limit
   CpuSet usable = {};            // CPUs that its agent may use; empty: unknown
+  std::uint64_t blocked_s = 0;   // other nodes let its job start only after that, as it says
 };
 
 // The order of the line: by arrival, then by job.
@@ -35,9 +37,23 @@ bool goes_before(const Ticket& a, const Ticket& b);
 // If `own` runs for a limited time, it may overtake: nothing is kept for a ticket that cannot start
 // before `own` ends, because of jobs that run or because of tickets before it. The jobs that have a
 // claim leave when their time is over, or, without a limit (CoreClaim::left_s), at any moment.
-// So the result also changes as time passes: ask again about once a second.
+// Nothing is kept either for a ticket whose job other nodes block for longer than `own` runs. So
+// the result also changes as time passes: ask again about once a second.
 std::vector<CoreClaim> keep_for_waiting(const NodeTopology& topology,
                                         const std::vector<CoreClaim>& claims,
                                         const std::vector<Ticket>& tickets, const Ticket* own);
+
+// How soon the job of `own` could start on this node, in seconds, if no other node blocked it, and
+// if those before it started as soon as they can. Never later than it really can: others may
+// overtake a job that several nodes serve if they end before the latest of these times.
+std::uint64_t earliest_start_here(const NodeTopology& topology,
+                                  const std::vector<CoreClaim>& claims,
+                                  const std::vector<Ticket>& tickets, const Ticket& own);
+
+// Until when the other nodes block a job that needs all of them, for each node; 0: they do not.
+// starts: earliest_start_here() of each, and the result, by the same clock. A difference of a few
+// seconds does not count: it may be one of the clocks.
+std::vector<std::chrono::milliseconds> blocked_until(
+    const std::vector<std::chrono::milliseconds>& starts);
 
 }  // namespace dtl

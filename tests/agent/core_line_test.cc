@@ -41,11 +41,15 @@ NodeTopology own_node() {
 TEST(TicketName, IsReadAsItWasWritten) {
   TicketName ticket{"00112233aabbccdd", 1700000000000, 600, 0xabcdef01, 4, {}};
   EXPECT_EQ(write_ticket_name(ticket),
-            "dtlaunch-ticket/1/00112233aabbccdd/1700000000000/600/abcdef01/4");
+            "dtlaunch-ticket/2/00112233aabbccdd/1700000000000/600/0/abcdef01/4");
   EXPECT_EQ(read_ticket_name(write_ticket_name(ticket)), ticket);
   ticket.cpus = CpuSet({0, 1, 2, 8});
   EXPECT_EQ(write_ticket_name(ticket),
-            "dtlaunch-ticket/1/00112233aabbccdd/1700000000000/600/abcdef01/=0-2,8");
+            "dtlaunch-ticket/2/00112233aabbccdd/1700000000000/600/0/abcdef01/=0-2,8");
+  EXPECT_EQ(read_ticket_name(write_ticket_name(ticket)), ticket);
+  ticket.blocked_until = milliseconds(98765);
+  EXPECT_EQ(write_ticket_name(ticket),
+            "dtlaunch-ticket/2/00112233aabbccdd/1700000000000/600/98765/abcdef01/=0-2,8");
   EXPECT_EQ(read_ticket_name(write_ticket_name(ticket)), ticket);
   const EndName end{"00112233aabbccdd", milliseconds(123456), 7};
   EXPECT_EQ(write_end_name(end), "dtlaunch-ends/1/00112233aabbccdd/123456/00000007");
@@ -62,13 +66,14 @@ TEST(TicketName, CountsCoresWhereCpusDoNotFit) {
 
 TEST(TicketName, HasOneSpelling) {
   for (const char* name :
-       {"dtlaunch-ticket/1/ab/1/0/00000001", "dtlaunch-ticket/1/ab/1/0/00000001/",
-        "dtlaunch-ticket/1/ab/1/0/00000001/=", "dtlaunch-ticket/1/ab/01/0/00000001/1",
-        "dtlaunch-ticket/1/ab/1/0/0000000A/1", "dtlaunch-ticket/1/ab/1/0/00000001/-1",
-        "dtlaunch-ticket/1/ab/1/0/00000001/65537", "dtlaunch-ticket/1/ab/1/0/00000001/=1,0",
-        "dtlaunch-ticket/1/ab/1/0/00000001/1/2", "dtlaunch-ticket/1//1/0/00000001/1",
-        "dtlaunch-ticket/1/00112233aabbccdd0/1/0/00000001/1", "dtlaunch-ticket/2/ab/1/0/00000001/1",
-        "dtlaunch-ends/1/ab/1/00000001"}) {
+       {"dtlaunch-ticket/2/ab/1/0/0/00000001", "dtlaunch-ticket/2/ab/1/0/0/00000001/",
+        "dtlaunch-ticket/2/ab/1/0/0/00000001/=", "dtlaunch-ticket/2/ab/01/0/0/00000001/1",
+        "dtlaunch-ticket/2/ab/1/0/0/0000000A/1", "dtlaunch-ticket/2/ab/1/0/0/00000001/-1",
+        "dtlaunch-ticket/2/ab/1/0/0/00000001/65537", "dtlaunch-ticket/2/ab/1/0/0/00000001/=1,0",
+        "dtlaunch-ticket/2/ab/1/0/0/00000001/1/2", "dtlaunch-ticket/2/ab/1/0/00/00000001/1",
+        "dtlaunch-ticket/2/ab/1/0/-1/00000001/1", "dtlaunch-ticket/2//1/0/0/00000001/1",
+        "dtlaunch-ticket/2/00112233aabbccdd0/1/0/0/00000001/1",
+        "dtlaunch-ticket/3/ab/1/0/0/00000001/1", "dtlaunch-ends/1/ab/1/00000001"}) {
     EXPECT_FALSE(read_ticket_name(name)) << name;
   }
   for (const char* name : {"dtlaunch-ends/1/ab/1/1", "dtlaunch-ends/1/ab/-1/00000001",

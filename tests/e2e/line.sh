@@ -35,7 +35,7 @@ has_ranks() { [ -e "$jobs/$1.ranks" ] && [ "$(wc -l <"$jobs/$1.ranks")" = "$2" ]
 runs() { wait_for 20 "the ranks of $1, which says $(cat "$jobs/$1.err")" has_ranks "$1" "$2"; } # NAME RANKS
 says_it_waits() { grep -q '^dtlaunch: waiting for free cores: ' "$jobs/$1.err"; }
 waits() { wait_for 20 "$1 to wait, which says $(cat "$jobs/$1.err")" says_it_waits "$1"; }      # NAME
-has_tickets() { [ "$(on "$1" grep -c ' 00010000 .* @dtlaunch-ticket/1/' /proc/net/unix)" = "$2" ]; }
+has_tickets() { [ "$(on "$1" grep -c ' 00010000 .* @dtlaunch-ticket/2/' /proc/net/unix)" = "$2" ]; }
 is_waiting() { [ ! -e "$jobs/$1.ranks" ] || fail "$1 has started"; }
 end() { # NAME [STATUS]
   touch "$jobs/$1.go"
@@ -100,6 +100,24 @@ else
   echo "not tried, with one core: overtaking"
 fi
 
+# ---- or if another of its hosts lets it start only later
+begin bounded alice --timeout 1000 -hosts node2 -np 1
+runs bounded 1
+begin gang bob --wait "${both[@]}"
+waits gang
+wait_for 10 "a ticket on node3" has_tickets node3 1
+launch_as alice --wait=30 --timeout 5 -hosts node3 -np 1 true
+expect_status 0
+begin behind alice --wait --timeout 5000 -hosts node3 -np 1
+waits behind
+is_waiting gang
+end bounded
+runs gang 2
+is_waiting behind
+end gang
+runs behind 1
+end behind
+
 # ---- whatever ends a job that waits takes it out of the line
 begin holder alice -hosts node2,node3 -np 2 -ppn 1
 runs holder 2
@@ -116,7 +134,7 @@ grep -q 'SIGINT: stopping the job' "$jobs/goneINT.err" || fail "it says: $(cat "
 begin elsewhere bob --wait "${both[@]}"
 waits elsewhere
 wait_for 10 "its ticket" has_tickets node3 1
-id=$(on node3 sed -n 's|.* @dtlaunch-ticket/1/\([0-9a-f]*\)/.*|\1|p' /proc/net/unix | head -n 1)
+id=$(on node3 sed -n 's|.* @dtlaunch-ticket/2/\([0-9a-f]*\)/.*|\1|p' /proc/net/unix | head -n 1)
 is bob
 for words in "history" "ps -hosts node3" "ps"; do
   # shellcheck disable=SC2086

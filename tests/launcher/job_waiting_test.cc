@@ -67,6 +67,34 @@ TEST_F(JobWaits, PlacesItsRanksAgainWheneverWhatIsFreeChanges) {
   EXPECT_THAT(sent<Listen>(effects), ElementsAre(0, 1));
 }
 
+// Node 1 blocks it for 600 s, and short jobs may have the cores of node 0 until then.
+TEST_F(JobWaits, TellsEachNodeHowLongTheOthersBlockIt) {
+  const auto blocks = [](const std::vector<job::Effect>& effects) {
+    std::vector<std::pair<int, std::uint64_t>> found;
+    for (const auto& effect : effects) {
+      const auto* send = std::get_if<job::Send>(&effect);
+      const auto* ticket = send == nullptr ? nullptr : std::get_if<TakeTicket>(&send->message);
+      if (ticket != nullptr) found.emplace_back(send->node, ticket->blocked_s);
+    }
+    return found;
+  };
+  CoresSeen busy = seen();
+  busy.starts_s = 600;
+  job::MustWait event = must_wait();
+  get_in_line();
+  hear(0, seen());
+  hear(1, busy);
+  EXPECT_THAT(blocks(feed(event)), IsEmpty()) << "it may start without node 1";
+  event.needs_all = true;
+  EXPECT_THAT(blocks(feed(event)), ElementsAre(std::pair(0, 600U)));
+  EXPECT_EQ(count<job::PlaceRanks>(hear(1, busy)), 0) << "node 0 has not answered";
+  EXPECT_EQ(count<job::PlaceRanks>(hear(0, seen())), 1);
+  EXPECT_THAT(blocks(feed(event)), IsEmpty());
+  pass(100s);
+  hear(1, seen());
+  EXPECT_THAT(blocks(feed(event)), ElementsAre(std::pair(0, 0U))) << "taken back";
+}
+
 TEST_F(JobWaits, GoesBackInLineWithItsPlaceWhenItsPlanLacksCores) {
   get_in_line();
   hear(0, seen());

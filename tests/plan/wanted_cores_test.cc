@@ -46,6 +46,19 @@ TEST(WantedCores, AreAsManyOnHostsThatMayTakeTheRanksInstead) {
               testing::ElementsAre(2, 2, 2));
 }
 
+TEST(WantedCores, SayWhetherEveryHostIsNeeded) {
+  EXPECT_TRUE(needs_every_host(request_for(1, 3), {node(8)}));
+  EXPECT_FALSE(needs_every_host(request_for(2, 8), {node(8), node(8)}));
+  EXPECT_TRUE(needs_every_host(request_for(2, 9), {node(8), node(8)}));
+  // The last host gets the fewest ranks, but the first one is missed least.
+  EXPECT_FALSE(needs_every_host(request_for(3, 5), {node(2), node(2), node(10)}));
+  Request request = request_for(3, 4);
+  request.placement.ranks_per_node = 2;
+  EXPECT_FALSE(needs_every_host(request, {node(8), node(8), node(8)}));
+  request.placement.ranks = 6;
+  EXPECT_TRUE(needs_every_host(request, {node(8), node(8), node(8)}));
+}
+
 TEST(WantedCores, FollowTheUsersPins) {
   Request request = request_for(1, 2);
   request.pinning.bind_to = "core:2";

@@ -15,10 +15,11 @@ CpuSet LineWorld::cpus_to_claim(const LineJob& job, const CpuSet& free) const {
   return cpus;
 }
 
-CpuSet LineWorld::free_for(std::size_t job, std::size_t at, const Ticket* own) const {
+LineWorld::View LineWorld::view_of(std::size_t job, std::size_t at, const Ticket* own) const {
   const LineNode& node = nodes_[jobs_[job].hosts[at]];
   std::vector<CoreClaim> claims;
-  CpuSet free = node.topology.allowed;
+  View view;
+  CpuSet& free = view.free = node.topology.allowed;
   for (const LineClaim& claim : node.claims) {
     if (claim.job == job) continue;
     const LineJob& its = jobs_[claim.job];
@@ -29,11 +30,19 @@ CpuSet LineWorld::free_for(std::size_t job, std::size_t at, const Ticket* own) c
     free = free - claim.cpus;
   }
   std::vector<Ticket> tickets;
-  for (const LineTicket& ticket : node.tickets) tickets.push_back(ticket.says);
+  for (const LineTicket& ticket : node.tickets) {
+    Ticket& says = tickets.emplace_back(ticket.says);
+    const LineTime left = ticket.blocked_until - now_;
+    if (left > LineTime{0}) says.blocked_s = static_cast<std::uint64_t>(left.count() / 1000);
+  }
+  if (own != nullptr) {
+    const auto starts = std::chrono::seconds(rules_.starts(node.topology, claims, tickets, *own));
+    if (starts.count() > 0) view.starts = now_ + starts;
+  }
   for (const CoreClaim& kept : rules_.keep(node.topology, claims, tickets, own)) {
     free = free - kept.cpus;
   }
-  return free;
+  return view;
 }
 
 void LineWorld::place_ticket(std::size_t job, std::size_t at, std::uint64_t arrival_ms) {
@@ -51,6 +60,7 @@ void LineWorld::place_ticket(std::size_t job, std::size_t at, std::uint64_t arri
   ticket.says.cores = own.cores;
   ticket.says.cpus = own.cpus;
   ticket.says.runs_s = runs_s_of(own);
+  ticket.blocked_until = own.agents[at].blocked_until;
   promises_.ticket_taken(job, own.hosts[at], at == 0);
   node_changed(own.hosts[at]);
   look(job, at, true);
@@ -77,18 +87,27 @@ void LineWorld::look(std::size_t job, std::size_t at, bool tell_anyway) {
   const auto ticket = std::find_if(node.tickets.begin(), node.tickets.end(),
                                    [&](const LineTicket& one) { return one.job == job; });
   if (!agent.up || ticket == node.tickets.end()) return;
-  const CpuSet free = free_for(job, at, &ticket->says);
-  if (tell_anyway || agent.told != free) {
-    agent.told = free;
-    to_launcher(job, at, [this, job, at, free, generation = jobs_[job].generation] {
-      hear_cores(job, at, generation, free);
-    });
+  constexpr LineTime kSame{2500};
+  View view = view_of(job, at, &ticket->says);
+  const bool is_same =
+      agent.told == view.free && std::chrono::abs(agent.told_starts - view.starts) < kSame;
+  if (tell_anyway || !is_same) {
+    agent.told = view.free;
+    agent.told_starts = view.starts;
+    to_launcher(job, at,
+                [this, job, at, view = std::move(view), generation = jobs_[job].generation] {
+                  hear_cores(job, at, generation, view.free, view.starts);
+                });
   }
   // The next moment at which a job that runs has less time left than this one needs.
   LineTime next = kNever;
   for (const LineClaim& claim : node.claims) {
     const LineTime moment = claim.until - std::chrono::seconds(ticket->says.runs_s);
     if (claim.until != kNever && moment >= now_) next = std::min(next, moment);
+  }
+  for (const LineTicket& other : node.tickets) {
+    const LineTime moment = other.blocked_until - std::chrono::seconds(ticket->says.runs_s);
+    if (other.job != job && moment >= now_) next = std::min(next, moment);
   }
   if (next == kNever || ticket->says.runs_s == 0 || !rules_.looks_again) return;
   plan_look(job, at, next - now_ + dice_.time(1, 1000));

@@ -37,7 +37,8 @@ struct LineClaim {
 
 struct LineTicket {
   std::size_t job = 0;
-  Ticket says;
+  Ticket says;  // but blocked_s
+  LineTime blocked_until{0};
 };
 
 struct LineNode {
@@ -58,6 +59,9 @@ struct LineAgent {  // of a job on one of its hosts
   bool look_planned = false;
   std::optional<CpuSet> told;  // what is free for it there, as it said last
   std::optional<CpuSet> free;  // as the launcher knows
+  LineTime starts{0},
+      told_starts{0};         // when it could serve the job, as the launcher knows and it said
+  LineTime blocked_until{0};  // as its ticket says
   LineTime last_to_it{0}, last_from_it{0};
 };
 

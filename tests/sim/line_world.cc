@@ -155,7 +155,7 @@ void LineWorld::hear_hello(std::size_t job, std::size_t at) {
   if (own.state == LineState::kDone) return;
   if (!node_of(job, at).up) return finish(job, "a host does not answer");
   own.agents[at].up = true;
-  CpuSet free = free_for(job, at, nullptr);
+  CpuSet free = view_of(job, at, nullptr).free;
   if (rules_.ignores_line && !own.waits) {
     free = node_of(job, at).topology.allowed;
     for (const LineClaim& claim : node_of(job, at).claims) free = free - claim.cpus;
@@ -202,7 +202,10 @@ void LineWorld::wait(std::size_t job) {
 void LineWorld::take_tickets(std::size_t job) {
   LineJob& own = jobs_[job];
   ++own.generation;
-  for (LineAgent& agent : own.agents) agent.free.reset();
+  for (LineAgent& agent : own.agents) {
+    agent.free.reset();
+    agent.blocked_until = LineTime{0};
+  }
   const auto to_others = [this, job, generation = own.generation](std::size_t first) {
     if (jobs_[job].generation != generation || jobs_[job].state != LineState::kWaiting) return;
     for (std::size_t at = first; at < jobs_[job].hosts.size(); ++at) {
@@ -224,11 +227,39 @@ void LineWorld::take_tickets(std::size_t job) {
   });
 }
 
-void LineWorld::hear_cores(std::size_t job, std::size_t at, int generation, const CpuSet& free) {
+void LineWorld::hear_cores(std::size_t job, std::size_t at, int generation, const CpuSet& free,
+                           LineTime starts) {
   LineJob& own = jobs_[job];
   if (generation != own.generation || own.stopped) return;
   own.agents[at].free = free;
+  own.agents[at].starts = starts;
   if (own.state == LineState::kWaiting && own.arrival_ms) plan(job);
+  tell_of_others(job);
+}
+
+// Once all of its hosts have answered.
+void LineWorld::tell_of_others(std::size_t job) {
+  constexpr LineTime kSame{2500};
+  LineJob& own = jobs_[job];
+  if (own.state != LineState::kWaiting || !own.arrival_ms || own.need < own.hosts.size()) return;
+  std::vector<LineTime> starts;
+  for (const LineAgent& agent : own.agents) {
+    if (!agent.free) return;
+    starts.push_back(agent.starts);
+  }
+  if (!rules_.tells_of_others) return;
+  const std::vector<LineTime> blocked = blocked_until(starts);
+  for (std::size_t at = 0; at < own.hosts.size(); ++at) {
+    const LineTime until = blocked[at] > now_ ? blocked[at] : LineTime{0};
+    const LineTime told = own.agents[at].blocked_until;
+    if (std::chrono::abs(until - told) < kSame || (until == LineTime{0} && told <= now_)) continue;
+    if (until < told && !rules_.takes_back) continue;
+    own.agents[at].blocked_until = until;
+    own.agents[at].free.reset();
+    to_agent(job, at, [this, job, at, ms = *own.arrival_ms, generation = own.generation] {
+      if (jobs_[job].generation == generation) place_ticket(job, at, ms);
+    });
+  }
 }
 
 void LineWorld::claim(std::size_t job) {

@@ -19,6 +19,7 @@ namespace dtl::sim {
 // and launchers do.
 struct LineRules {
   decltype(&keep_for_waiting) keep = keep_for_waiting;
+  decltype(&earliest_start_here) starts = earliest_start_here;
   bool launchers_clock = false;   // says when a job came, instead of its first host's
   bool each_hosts_clock = false;  // says it for the tickets there
   bool ignores_line = false;      // jobs without --wait
@@ -28,6 +29,8 @@ struct LineRules {
   bool stopped_keep = false;      // a stopped launcher's tickets stay
   bool tells_of_releases = true;  // to those that wait there
   bool looks_again = true;        // when less time is left than a job needs
+  bool tells_of_others = true;    // a job that needs all its hosts, when the last could serve it
+  bool takes_back = true;         // what it told
 };
 
 class LineWorld {
@@ -74,7 +77,9 @@ class LineWorld {
   void plan(std::size_t job);
   void wait(std::size_t job);
   void take_tickets(std::size_t job);
-  void hear_cores(std::size_t job, std::size_t at, int generation, const CpuSet& free);
+  void hear_cores(std::size_t job, std::size_t at, int generation, const CpuSet& free,
+                  LineTime starts);
+  void tell_of_others(std::size_t job);
   void claim(std::size_t job);
   void hear_claimed(std::size_t job, std::size_t at, bool taken);
   void go_back(std::size_t job);
@@ -92,7 +97,11 @@ class LineWorld {
   void release(std::size_t job, std::size_t at);
   void leave(std::size_t job, std::size_t at);
   void node_changed(std::size_t node, bool is_release = false);
-  CpuSet free_for(std::size_t job, std::size_t at, const Ticket* own) const;
+  struct View {
+    CpuSet free;
+    LineTime starts{0};
+  };
+  View view_of(std::size_t job, std::size_t at, const Ticket* own) const;
   CpuSet cpus_to_claim(const LineJob& job, const CpuSet& free) const;
 
   LineDice dice_;
