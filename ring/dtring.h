@@ -208,8 +208,9 @@ DT_API int dt_stats_json(dt_comm* comm, char* text, uint32_t bytes);
 
 /* Shows how far the training of this process is to dtlaunch: `dtlaunch top`, --metrics-file and the
  * job's report. Call it after each step, on each rank or only on rank 0; it needs no communicator,
- * and costs some stores. step: of the optimizer, done. total_steps, tokens (of all ranks, since this
- * process began): 0 if unknown. loss: NaN if unknown. DT_E_SYS: the memory for it cannot be had. */
+ * and costs some stores. step: of the optimizer, done. total_steps, tokens (of all ranks, since
+ * this process began): 0 if unknown. loss: NaN if unknown. DT_E_SYS: the memory for it cannot be
+ * had. */
 DT_API int dt_progress(uint64_t step, uint64_t total_steps, uint64_t tokens, double loss);
 
 DT_API const char* dt_strerror(int status);

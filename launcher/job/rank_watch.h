@@ -20,8 +20,8 @@
 
 namespace dtl {
 
-// The collective with this number in a page of base/pages/state_page.h: "allreduce"; "collective" for an
-// unknown one.
+// The collective with this number in a page of base/pages/state_page.h: "allreduce"; "collective"
+// for an unknown one.
 std::string collective_name(std::uint32_t opcode);
 
 // "rank 3", "ranks 0-2,7"
