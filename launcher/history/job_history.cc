@@ -64,7 +64,7 @@ HistoryRecord record_at_start(const JobRecord& job, const Reporting& reporting,
   return record;
 }
 
-void add_end(HistoryRecord& record, const JobResult& result, int status) {
+void add_end(HistoryRecord& record, const JobResult& result, int status, const JobSeries& series) {
   const SessionResult& last = result.last;
   record.exit_status = status;
   record.cause = cause_name(last.job.outcome->cause);
@@ -77,7 +77,7 @@ void add_end(HistoryRecord& record, const JobResult& result, int status) {
     record.ranks = last.plan->world_size;
     record.plan = printable_lines(to_table(*last.plan, kTextColumns));
   }
-  record.report = report_json(result);
+  record.report = report_json(result, series);
 }
 
 JobHistory::JobHistory(HistoryRecord record, const HistoryLimits& limits)
@@ -161,10 +161,10 @@ void JobHistory::placed(std::size_t ranks) {
   ranks_ = static_cast<int>(ranks);
 }
 
-void JobHistory::ended(const JobResult& result, int status) {
+void JobHistory::ended(const JobResult& result, int status, const JobSeries& series) {
   if (limits_.days == 0) return;
   stop();
-  add_end(record_, result, status);
+  add_end(record_, result, status, series);
   save_end();
 }
 

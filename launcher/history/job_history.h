@@ -14,6 +14,7 @@
 #include "base/machine/job_record.h"
 #include "launcher/history/history_record.h"
 #include "launcher/history/history_store.h"
+#include "launcher/report/job_series.h"
 #include "launcher/session/epochs.h"
 #include "plan/request/job_parts.h"
 
@@ -27,7 +28,7 @@ struct JobPlaces {
 HistoryRecord record_at_start(const JobRecord& job, const Reporting& reporting,
                               const JobPlaces& places);
 // Adds how the job ended, with masked texts. status: dtlaunch's.
-void add_end(HistoryRecord& record, const JobResult& result, int status);
+void add_end(HistoryRecord& record, const JobResult& result, int status, const JobSeries& series);
 
 class JobHistory {
  public:
@@ -41,7 +42,7 @@ class JobHistory {
   JobHistory& operator=(const JobHistory&) = delete;
 
   void placed(std::size_t ranks);
-  void ended(const JobResult& result, int status);
+  void ended(const JobResult& result, int status, const JobSeries& series = {});
   // The job ended with this error instead of a result.
   void ended(const Error& error);
 

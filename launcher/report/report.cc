@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "launcher/report/job_identity.h"
+#include "launcher/report/series_json.h"
 #include "launcher/session/card_facts.h"
 #include "plan/request/command_text.h"
 #include "wire/messages.h"
@@ -119,6 +120,16 @@ OrderedJson rank_json(const RankPlan& planned, const NodePlan& node, const RankS
     rank["oom_kills"] = state.evidence.oom_kills;
   }
   return rank;
+}
+
+// Of the last epoch. Agents report neither what short ranks used nor the last moments of others.
+void add_totals(const RankTotals& totals, OrderedJson& rank) {
+  if (totals.reported) {
+    rank["cpu_s"] = static_cast<double>(totals.cpu_ms) / 1000;
+    rank["sent_bytes"] = totals.sent_bytes;
+    rank["collective_bytes"] = totals.collective_bytes;
+  }
+  rank["output_bytes"] = totals.output_bytes;
 }
 
 // The ranks of each program if `a : b` gave several: "0-3". A program's ranks may be on any nodes
@@ -231,7 +242,7 @@ OrderedJson epoch_json(const Epoch& epoch) {
 
 }  // namespace
 
-std::string report_json(const JobResult& job) {
+std::string report_json(const JobResult& job, const JobSeries& series) {
   const SessionResult& result = job.last;
   OrderedJson report;
   report["began"] = utc_text(result.began);
@@ -254,6 +265,8 @@ std::string report_json(const JobResult& job) {
       for (const RankPlan& rank : node.ranks) {
         const RankState& state = result.job.ranks[static_cast<std::size_t>(rank.rank)];
         report["ranks"].push_back(rank_json(rank, node, state));
+        const auto at = static_cast<std::size_t>(rank.rank);
+        if (at < series.totals().size()) add_totals(series.totals()[at], report["ranks"].back());
       }
     }
     report["plan"] = plan_json(*result.plan);
@@ -266,7 +279,13 @@ std::string report_json(const JobResult& job) {
     for (const Epoch& epoch : job.epochs) report["epochs"].push_back(epoch_json(epoch));
   }
   // Text of programs and users need not be UTF-8.
-  return report.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  std::string text = report.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
+  const std::string curves = series_json(series);
+  if (!curves.empty()) {
+    text.resize(text.size() - 2);  // "\n}"
+    text += ",\n  \"series\": " + curves + "\n}";
+  }
+  return text + "\n";
 }
 
 }  // namespace dtl

@@ -9,10 +9,11 @@
 
 namespace dtl {
 
-int write_report(const std::string& path, const JobResult& result, int status) {
+int write_report(const std::string& path, const JobResult& result, const JobSeries& series,
+                 int status) {
   if (path.empty()) return status;
   try {
-    write_private_file_atomically(path, report_json(result));
+    write_private_file_atomically(path, report_json(result, series));
   } catch (const Error& error) {
     log_error(error.what());
     return status != 0 ? status : static_cast<int>(error.status());

@@ -41,6 +41,7 @@
 #include "launcher/report/metrics_file.h"
 #include "launcher/report/plan_json.h"
 #include "launcher/report/report_file.h"
+#include "launcher/report/series_watch.h"
 #include "launcher/request/job_request.h"
 #include "launcher/request/pod_keys.h"
 #include "launcher/request/scheduler_job.h"
@@ -202,8 +203,9 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
       record_at_start(record, reporting,
                       {settings.streams.console.log_directory, kept_folder.value_or("")}),
       history_limits(reporting, options.dry_run));
-  options.hooks =
-      metrics.watching(watch.hooks({listeners.waits, listeners.started, listeners.said}));
+  SeriesWatch curves;
+  options.hooks = metrics.watching(
+      curves.watching(watch.hooks({listeners.waits, listeners.started, listeners.said})));
   options.hooks.placed = [&, placed = options.hooks.placed](std::size_t ranks) {
     placed(ranks);
     history.placed(ranks);
@@ -229,9 +231,10 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   if (nodes != nullptr) outcome.exit_status = GatheredNodes::exit_status(outcome);
   int status = outcome.exit_status;
   // Its status is ignored: the user has not asked for this file.
-  if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, status);
-  status = write_report(reporting.report, result, status);
-  history.ended(result, status);
+  const JobSeries& series = curves.series();
+  if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, series, status);
+  status = write_report(reporting.report, result, series, status);
+  history.ended(result, status, series);
   watch.ended(status);
   metrics.ended(status);
   signals.leave_with(status);  // hosts and the user's command may take long
