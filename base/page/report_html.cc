@@ -106,6 +106,8 @@ std::string name_html(const std::string& name) {
   return html;
 }
 
+}  // namespace
+
 std::string rows_html(const std::string& title,
                       const std::vector<std::pair<std::string, std::string>>& rows) {
   if (rows.empty()) return "";
@@ -116,21 +118,25 @@ std::string rows_html(const std::string& title,
   return html + "</dl>\n";
 }
 
-}  // namespace
+std::string page_html(const std::string& title, const std::string& body,
+                      std::string_view more_style) {
+  return fmt::format(
+             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+             "<title>{0}</title>\n<style>{1}{2}</style>\n</head>\n<body>\n<h1>{0}</h1>\n",
+             html_text(title), kStyle, more_style) +
+         body + "</body>\n</html>\n";
+}
 
 std::string report_html(const ReportPage& r) {
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n",
-      html_text(r.title), kStyle);
-  if (!r.summary.empty()) html += fmt::format("<p>{}</p>\n", html_text(r.summary));
-  html += rows_html("Results", r.results);
-  html += "<div class=\"grid\">\n";
-  for (const ReportChart& chart : r.charts) html += chart_html(chart);
-  html += "</div>\n" + times_html(r.times);
-  html += rows_html("Settings", r.settings) + rows_html("Machine", r.machine);
-  return html + "</body>\n</html>\n";
+  std::string body;
+  if (!r.summary.empty()) body += fmt::format("<p>{}</p>\n", html_text(r.summary));
+  body += rows_html("Results", r.results);
+  body += "<div class=\"grid\">\n";
+  for (const ReportChart& chart : r.charts) body += chart_html(chart);
+  body += "</div>\n" + times_html(r.times);
+  body += rows_html("Settings", r.settings) + rows_html("Machine", r.machine);
+  return page_html(r.title, body);
 }
 
 }  // namespace dtl

@@ -3,6 +3,7 @@
 // in light and dark mode and on narrow screens.
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,5 +32,13 @@ struct ReportPage {
 
 // All texts are escaped, never interpreted as HTML.
 std::string report_html(const ReportPage& report);
+
+// For pages with other parts: a heading with names and their values (HTML for a body); empty
+// without rows.
+std::string rows_html(const std::string& title,
+                      const std::vector<std::pair<std::string, std::string>>& rows);
+// A whole page: `body`, which is HTML, below the title. more_style: CSS.
+std::string page_html(const std::string& title, const std::string& body,
+                      std::string_view more_style = {});
 
 }  // namespace dtl

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/files/new_file.h"
 #include "base/log.h"
 #include "base/machine/job_record.h"
 #include "base/text.h"
@@ -99,6 +100,11 @@ std::string find_recorded(const HistoryStore& store, const std::string& prefix) 
 }
 
 int show_job(const SubcommandOptions& options) {
+  if (options.json && !options.html.empty()) {
+    throw as_typed(option_error("--html", "--json prints another form of the same job",
+                                "dtlaunch show --html job.html"),
+                   options.typed);
+  }
   const std::string prefix = take_job("show", options);
   const auto store = HistoryStore::for_reading(history_path());
   std::optional<HistoryRecord> record;
@@ -108,6 +114,10 @@ int show_job(const SubcommandOptions& options) {
                      "no such job in the history of this machine", "dtlaunch history --all");
   }
   const JobSeen job = seen(std::move(*record));
+  if (!options.html.empty()) {
+    write_private_file_atomically(options.html, job_html(job));
+    return 0;
+  }
   write_all(STDOUT_FILENO, options.json ? job_json(job) : job_text(job, now_in_ms()));
   return 0;
 }

@@ -8,8 +8,10 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "base/host_name.h"
 #include "base/machine/job_record.h"
 #include "base/text.h"
+#include "launcher/report/job_page.h"
 #include "launcher/screen/json_answer.h"
 
 namespace dtl {
@@ -201,6 +203,25 @@ std::string job_text(const JobSeen& job, std::int64_t now_ms) {
   return text + line_of("report", record.report_file) +
          indented_lines("How it failed", record.card) +
          indented_lines("Time", timeline(record.report)) + indented_lines("Plan", record.plan);
+}
+
+std::string job_html(const JobSeen& job) {
+  const HistoryRecord& record = job.record;
+  const bool is_over = job.status == HistoryStatus::kEnded;
+  JobPage page;
+  page.job_id = record.job_id;
+  page.command = record.command;
+  page.folder = record.folder;
+  page.launcher_host = own_host_name();  // each host has its own history
+  page.hosts = record.hosts;
+  page.tags = record.tags;
+  page.began_ms = record.began_ms;
+  page.status = is_over ? "ended" : status_text(record, job.status);
+  page.exit_status = record.exit_status;
+  if (record.took_ms) page.took_s = static_cast<double>(*record.took_ms) / 1000;
+  page.card = record.card;
+  page.report = record.report;
+  return job_page(page);
 }
 
 std::string job_json(const JobSeen& job) {

@@ -24,6 +24,8 @@ std::string history_json(const std::vector<JobSeen>& jobs);
 
 // What it was, how it ended, its timeline, where its files are, its plan.
 std::string job_text(const JobSeen& job, std::int64_t now_ms);
+// The page of the same, with the report's curves.
+std::string job_html(const JobSeen& job);
 // An object with the record, card and plan, and as "report" the stored report, or null.
 std::string job_json(const JobSeen& job);
 

@@ -131,7 +131,7 @@ OptionRows watch_options() {
        into::text<&B::line, &CommandLine::shown, &OutputChoice::input>()},
       {kWatch, {"--detach"}, "", "run in the background, and print the job's id",
        into::flag<&B::line, &CommandLine::detach>()},
-      {kWatch, {"--report"}, "FILE", "write a report of the job as JSON",
+      {kWatch, {"--report"}, "FILE", "write a report of the job: JSON, or a page if\nFILE ends in .html",
        into::text<&B::line, &CommandLine::reporting, &Reporting::report>(), {.key = "report"}},
       {kWatch, {"--metrics-file"}, "FILE", "keep gauges about the job here, for node_exporter",
        into::text<&B::line, &CommandLine::reporting, &Reporting::metrics_file>(), {.key = "metrics_file"}},

@@ -217,6 +217,8 @@ std::vector<Row> history_rows() {
 
 std::vector<Row> show_rows() {
   return {
+      {kOptions, {"--html"}, "FILE", "write a page about the job, with its curves, here",
+       into::text<&Sub::html>()},
       {kOptions, {"--json"}, "", "print the record and the report as JSON", into::flag<&Sub::json>()},
       help_row(),
   };

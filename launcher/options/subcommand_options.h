@@ -37,6 +37,7 @@ struct SubcommandOptions {
   bool epochs = false, cores = false;                             // ps
   bool failed = false;                                            // history
   std::string since;                                              // history, as typed
+  std::string html;                                               // show
   bool follow = false;                                            // logs
   bool label = false;                                             // logs, attach
   std::optional<int> rank;                                        // logs

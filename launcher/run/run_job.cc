@@ -232,8 +232,8 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   int status = outcome.exit_status;
   // Its status is ignored: the user has not asked for this file.
   const JobSeries& series = curves.series();
-  if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, result, series, status);
-  status = write_report(reporting.report, result, series, status);
+  if (kept_folder) write_report(*kept_folder + "/" + kKeptReport, record, result, series, status);
+  status = write_report(reporting.report, record, result, series, status);
   history.ended(result, status, series);
   watch.ended(status);
   metrics.ended(status);
