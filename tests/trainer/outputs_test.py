@@ -124,6 +124,21 @@ def check_terminal(dttrain, columns):
     print(f"bar: {bars[-1]}")
 
 
+def check_profile(profile):
+    check(profile["schema"] == "dttrain-step-profile/1", "a known profile")
+    check(len(profile["steps"]) == min(profile["word_shares"] - 1, 1000),
+          "the profile has the newest 1000 steps, but not the first")
+    for step in profile["steps"]:
+        parts = sum(step[name] for name in ("forward_s", "backward_s", "network_s", "optimizer_s"))
+        check(parts <= step["step_s"] + 1e-6, f"the parts of a step are within it: {step}")
+        check(step["early_optimizer_s"] <= step["optimizer_s"], "and the early part of the optimizer")
+    times = [bucket["before_end_s"] for bucket in profile["buckets"]]
+    check(times == sorted(times, reverse=True) and times[-1] >= 0, f"buckets are in order: {times}")
+    check(250_000 < sum(bucket["bytes"] for bucket in profile["buckets"]) <= 4 * 87_000,
+          "their bytes are those of the parameters without word embeddings")
+    check(all(0 < row["uses"] <= profile["word_shares"] for row in profile["word_rows"]), "word uses")
+
+
 def check_run(dttrain, folder):
     plain = subprocess.run([dttrain, "--demo", "--output_dir", folder / "run", "--logging_dir",
                             folder / "logs"], stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -136,6 +151,7 @@ def check_run(dttrain, folder):
     raw = (folder / "run/all_results.json").read_text()
     check(raw.rstrip() == json.dumps(json.loads(raw), indent=4, sort_keys=True),
           "all_results.json is written as Python writes it")
+    check_profile(json.loads((folder / "run/step_profile.json").read_text()))
     print("run: files agree")
 
 

@@ -114,6 +114,17 @@ std::string report_of(const Run& run) {
   return report_html(report);
 }
 
+// A training too short for a profile removes that of an earlier one, which had other steps.
+void write_profile(const Run& run) {
+  const fs::path path = run.output("step_profile.json");
+  std::error_code no_matter;
+  if (run.profile_text.empty()) {
+    fs::remove(path, no_matter);
+  } else {
+    write_file_atomically(path.string(), run.profile_text);
+  }
+}
+
 void finish(Run& run) {
   const Settings& s = run.settings;
   if (s.output_dir.empty()) return;
@@ -122,6 +133,7 @@ void finish(Run& run) {
   if (s.do_train && !run.was_finished) {
     run.save_model_to(s.output_dir);
     write_file_atomically(run.output("report.html"), report_of(run));
+    write_profile(run);
     say(fmt::format("model:   {}", run.output("model.safetensors").string()));
     say(fmt::format("report:  {}", run.output("report.html").string()));
   }

@@ -14,6 +14,7 @@
 #include "trainer/model/model.h"
 #include "trainer/report/rank_times.h"
 #include "trainer/report/results.h"
+#include "trainer/report/step_profile.h"
 #include "trainer/settings/settings.h"
 #include "trainer/step/ranks.h"
 #include "trainer/step/trainer.h"
@@ -46,6 +47,8 @@ struct Run {
   Model<float> model;
   Results results;
   RankTimes times;
+  StepProfile profile;
+  std::string profile_text;  // of this run's training, for step_profile.json; rank 0 only
   std::vector<float> parameters;
   std::string checkpoint;         // training resumes from it; empty: none. Rank 0 only
   StepReport last;                // training's last step; step 0: none

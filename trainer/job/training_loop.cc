@@ -27,6 +27,7 @@
 #include "trainer/job/broadcast_values.h"
 #include "trainer/job/optimizer_settings.h"
 #include "trainer/job/resume_point.h"
+#include "trainer/job/run_profile.h"
 #include "trainer/job/signal_votes.h"
 #include "trainer/job/stop_signal.h"
 #include "trainer/job/training_lines.h"
@@ -241,6 +242,7 @@ void Training::say_asked(bool saves) {
 void Training::after_step(const StepReport& report, const Actions& actions, bool told_to_stop) {
   const StepWork& work = report.work;
   run_.times.add(report);
+  if (run_.first()) run_.profile.add(report, *trainer_);
   const double rate = work.flops / (work.forward_s + work.backward_s);
   if (peak_ > 0) peak_ = std::max(peak_, rate);  // the machine was busy during the measurement
   progress_->step(report, {peak_ > 0 ? rate / peak_ : -1,
@@ -349,6 +351,7 @@ void Training::end() {
     const TrainFigures figures = train_figures();
     run_.results.set_best(policy_.memory(), best_checkpoint());
     run_.results.log_training(figures);
+    run_.profile_text = profile_text(run_, settings_, *trainer_);
     std::string took = duration_text(figures.run.seconds);
     if (run_.began_at > 0) took += fmt::format(" from step {} on", run_.began_at + 1);
     if (figures.total) took += fmt::format(" and {} in all", duration_text(figures.total->seconds));

@@ -55,11 +55,18 @@ void Buckets::begin(float* gradients) {
   gradients_ = gradients;
   sent_ = layout_.total;
   squares_.clear();
+  sent_buckets_.clear();
+  began_ = std::chrono::steady_clock::now();
+}
+
+double Buckets::age() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
 }
 
 // With one rank, a bucket is complete at once, and its gradients are still in the caches.
 void Buckets::send(std::int64_t begin, std::int64_t end) {
   if (begin == end) return;
+  sent_buckets_.push_back({(end - begin) * static_cast<std::int64_t>(sizeof(float)), age()});
   Bucket bucket{begin, end, 0};
   if (group_.size() == 1) return add_squares(bucket);
   bucket.work =
@@ -139,6 +146,8 @@ dt_work Buckets::gather_rows(const std::vector<std::vector<std::int32_t>>& of_ra
 }
 
 Buckets::Totals Buckets::finish(const StepWords& words, double loss) {
+  const double end = age();
+  for (Sent& sent : sent_buckets_) sent.before_end_s = end - sent.before_end_s;
   double sum = 0;
   if (group_.size() == 1) {
     sum = sum_row_squares(words.all);

@@ -10,6 +10,7 @@
 // run. The layout fixes the order, so the norm has the same bits on all ranks with any number of
 // threads.
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -41,6 +42,14 @@ class Buckets {
   // finish(), libdtring owns these gradients: do not read or write them.
   void done(std::int64_t offset);
 
+  // What a step gives to the network, also if there is only one rank. In the order of sending.
+  struct Sent {
+    std::int64_t bytes;   // of floats, before gradient_wire halves them
+    double before_end_s;  // from the time that the bucket was complete until the call of finish()
+  };
+  // Of the last step.
+  const std::vector<Sent>& sent() const { return sent_buckets_; }
+
   struct Totals {
     double loss;
     double gradient_norm;  // L2, of the sums
@@ -59,6 +68,7 @@ class Buckets {
     dt_work work;
   };
   void send(std::int64_t begin, std::int64_t end);
+  double age() const;  // seconds since begin()
   void add_squares(const Bucket& bucket);
   double sum_row_squares(std::span<const std::int32_t> words);
   float* row(std::int32_t word) const { return gradients_ + layout_.word + word * hidden_; }
@@ -82,6 +92,8 @@ class Buckets {
   std::vector<std::uint64_t> alone_squares_;  // for each rank's own rows, doubles as bits
   std::vector<std::uint64_t> row_counts_;
   float loss_ = 0;
+  std::vector<Sent> sent_buckets_;
+  std::chrono::steady_clock::time_point began_;
   std::vector<Bucket> buckets_;  // being summed
   std::vector<double> squares_;  // per piece of a bucket, in sending order
   std::vector<double> row_squares_;

@@ -21,7 +21,8 @@ struct StepWork {
   double backward_s = 0;  // all micro-batches; sums that run meanwhile cost no extra time
   double network_s = 0;   // from the end of backward until the last sum is complete
   double optimizer_s = 0;
-  double step_s = 0;  // everything, including choosing examples and clearing gradients
+  double early_optimizer_s = 0;  // of optimizer_s: before it waits for rows of word embeddings
+  double step_s = 0;             // everything, including choosing examples and clearing gradients
 };
 
 // Floating-point operations (multiplication and addition count as two) of the layers' products on

@@ -100,7 +100,8 @@ Trainer::Trainer(Model<float>& model, const TrainSettings& settings, Ranks& grou
       buckets_(model.layout(), group, pool, settings.gradient_wire),
       optimizer_(model.layout(), settings.optimizer, pool),
       state_(std::move(state)),
-      gradients_(state_.parameters.size()) {}
+      gradients_(state_.parameters.size()),
+      word_uses_(static_cast<std::size_t>(model.layout().tensors.front().shape[0])) {}
 
 // The order of an epoch follows from its number, so a resumed run needs no random generator state.
 std::vector<std::int64_t> Trainer::next_examples(const Examples& examples, std::int64_t step) {
@@ -132,6 +133,9 @@ void Trainer::set_words(const Examples& examples, const Shares& shares) {
   std::vector<std::vector<std::int32_t>> of_rank;
   for (const auto& share : shares) {
     of_rank.push_back(words_of(examples, share, model_.config().pad_token_id));
+  }
+  for (const std::int32_t word : of_rank[static_cast<std::size_t>(group_.rank())]) {
+    ++word_uses_[static_cast<std::size_t>(word)];
   }
   words_ = StepWords(of_rank);
 }
@@ -187,7 +191,7 @@ StepReport Trainer::step(const Examples& examples) {
   Stopwatch watch;
   // The time before the word rows counts for the optimizer, the wait for them for the network.
   const auto before_words = [&] {
-    report.work.optimizer_s = watch.lap();
+    report.work.optimizer_s = report.work.early_optimizer_s = watch.lap();
     buckets_.finish_words(words_);
     report.work.network_s += watch.lap();
   };

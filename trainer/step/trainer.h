@@ -76,6 +76,10 @@ class Trainer {
   // Of the last step, summed over the ranks.
   const std::vector<float>& gradients() const { return gradients_; }
   void clear_gradients();
+  // What the last step gave to the network.
+  const std::vector<Buckets::Sent>& sent() const { return buckets_.sent(); }
+  // For each word, the number of steps in which this rank's share had it, since construction.
+  const std::vector<std::uint32_t>& word_uses() const { return word_uses_; }
 
   // Throws Error(kInternal) naming the ranks whose parameters differ from rank 0's.
   void verify_parameters();
@@ -95,6 +99,7 @@ class Trainer {
   TrainingState state_;
   std::vector<float> gradients_;
   StepWords words_;  // rows of word embeddings with a gradient
+  std::vector<std::uint32_t> word_uses_;
   std::vector<std::int64_t> order_;
   std::int64_t order_epoch_ = -1;
 };
