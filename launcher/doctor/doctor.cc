@@ -25,7 +25,6 @@
 #include "launcher/screen/output_writer.h"
 #include "launcher/screen/terminal_color.h"
 #include "plan/core_owners.h"
-#include "plan/environment.h"
 #include "plan/request/hostfile.h"
 
 namespace dtl {
@@ -55,24 +54,6 @@ void read_ssh_config(const std::string& home, std::vector<Examination>& hosts) {
       host.ignored.insert(host.ignored.end(), ignored.begin(), ignored.end());
     }
   }
-}
-
-// One rank on each host: dtring-perf measures hosts and not ranks. The PATH begins with dtlaunch's
-// own folder, because dtring-perf lies there and need not be on the user's PATH. "/" exists
-// everywhere.
-Request links_request(const std::vector<Host>& hosts, const Surroundings& around,
-                      const std::string& interface) {
-  Request request;
-  request.hosts = hosts;
-  for (Host& host : request.hosts) host.slots = 1;
-  request.placement.ranks_per_node = 1;
-  request.network.interface = interface;
-  request.environment.inherited = forwardable(around.environment);
-  request.environment.set = {
-      {"PATH", around.program_directory + ":" + variable(around.environment, "PATH")}};
-  request.programs[0].command = {"dtring-perf", "--links", "--raw"};
-  request.programs[0].working_directory = "/";
-  return request;
 }
 
 // -1 marks a pair that was not measured, and a host with itself.

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "plan/environment.h"
 
 namespace dtl {
 namespace {
@@ -35,7 +36,7 @@ std::string text_in(const Fd& fd) {
   return text;
 }
 
-// Lines "link FROM TO GBIT/S TRIP". Other lines are left out.
+// Lines "link FROM TO GBIT/S TRIP CPU-NS". Other lines are left out.
 std::vector<Link> parse_links(const std::string& text, std::size_t hosts) {
   std::vector<Link> links;
   std::istringstream lines(text);
@@ -45,6 +46,7 @@ std::vector<Link> parse_links(const std::string& text, std::size_t hosts) {
     Link link;
     if (words >> keyword >> link.from >> link.to >> link.gbits >> link.trip_us &&
         keyword == "link" && link.from < hosts && link.to < hosts) {
+      if (!(words >> link.cpu_ns)) link.cpu_ns = -1;
       links.push_back(link);
     }
   }
@@ -52,6 +54,22 @@ std::vector<Link> parse_links(const std::string& text, std::size_t hosts) {
 }
 
 }  // namespace
+
+Request links_request(const std::vector<Host>& hosts, const Surroundings& around,
+                      const std::string& interface) {
+  const std::string* const found = find_variable(around.environment, "PATH");
+  const std::string path = found == nullptr ? "" : *found;
+  Request request;
+  request.hosts = hosts;
+  for (Host& host : request.hosts) host.slots = 1;
+  request.placement.ranks_per_node = 1;
+  request.network.interface = interface;
+  request.environment.inherited = forwardable(around.environment);
+  request.environment.set = {{"PATH", around.program_directory + ":" + path}};
+  request.programs[0].command = {"dtring-perf", "--links", "--raw"};
+  request.programs[0].working_directory = "/";
+  return request;
+}
 
 Bandwidth measure_bandwidth(Request request, const AgentStarter& start_agent,
                             const std::string& job_id) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launcher/doctor/doctor_findings.h"
+#include "launcher/options/surroundings.h"
 #include "launcher/session/session.h"
 
 namespace dtl {
@@ -15,6 +16,12 @@ struct Bandwidth {
   std::string problem;      // why there are no links
   int interrupted = 0;      // the signal that ended it
 };
+
+// One rank on each host: dtring-perf measures hosts and not ranks. The PATH begins with dtlaunch's
+// own folder, because dtring-perf lies there and need not be on the user's PATH. "/" exists
+// everywhere.
+Request links_request(const std::vector<Host>& hosts, const Surroundings& around,
+                      const std::string& interface);
 
 // Throws only if the memory files cannot be made. Any failure of the job is in `problem`.
 Bandwidth measure_bandwidth(Request request, const AgentStarter& start_agent,

@@ -39,6 +39,7 @@ struct Link {  // measured with libdtring
   std::size_t from = 0, to = 0;
   double gbits = -1;  // below 0: could not be measured
   double trip_us = -1;
+  double cpu_ns = -1;  // CPU time for a byte, of sender and receiver together
 };
 
 // In order of severity. kError: a job would not start. kWarning: a job would suffer. kNote: may

@@ -121,7 +121,6 @@ std::string help_text() {
   text += options_text(common_options()) + commands_text();
   text +=
       "\nExamples\n"
-      "  dtlaunch -np 2 -l hostname                    two ranks on this machine\n"
       "  dtlaunch -f hosts -np 4 -ppn 2 python3 train.py\n"
       "\nMore help\n"
       "  dtlaunch help TOPIC    ";

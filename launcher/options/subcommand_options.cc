@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -29,6 +30,11 @@ constexpr int kMaxPodCpus = 65536;
 constexpr int kMostPodGrace = 7 * 24 * 3600;       // seconds
 constexpr int kMostPodDeadline = 366 * 24 * 3600;  // seconds
 constexpr int kMostPodRestarts = 1000;
+constexpr int kMostForecastNodes = 10000;
+constexpr double kLeastStep = 1e-6, kMostStep = 1e6;     // seconds
+constexpr double kMostGradients = 1e7;                   // MB
+constexpr double kLeastLink = 0.001, kMostLink = 10000;  // Gbit/s
+constexpr double kLeastTrip = 0.1, kMostTrip = 1e6;      // microseconds
 
 // The seconds of a job's --reconnect, without its key in a job file.
 Target<Sub> look_for() {
@@ -101,6 +107,30 @@ Target<Sub> idle_hours() {
           }};
 }
 
+// Adds a value to an option that may be given several times.
+template <auto Member, auto Part = &Sub::kube>
+Target<Sub> one_more() {
+  return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) {
+            (options.*Part.*Member).push_back(text);
+            return std::string();
+          }};
+}
+
+// Sorted, each once. One node is always in the table.
+Target<Sub> node_counts() {
+  return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) {
+            std::set<int> counts;
+            for (const std::string& word : split(text, ',')) {
+              std::int64_t count = 0;
+              std::string wrong = read_whole(word, 2, kMostForecastNodes, count);
+              if (!wrong.empty()) return wrong;
+              counts.insert(static_cast<int>(count));
+            }
+            options.forecast.nodes.assign(counts.begin(), counts.end());
+            return std::string();
+          }};
+}
+
 // clang-format off
 std::vector<Row> doctor_rows() {
   return {
@@ -117,6 +147,28 @@ std::vector<Row> doctor_rows() {
        into::word<&Sub::color>()},
       {kOptions, {"-v", "--verbose"}, "", "also show checks that passed", into::count<&Sub::verbosity>(),
        {.repeatable = true}},
+      help_row(),
+  };
+}
+
+std::vector<Row> forecast_rows() {
+  return {
+      {kOptions, {"--from"}, "DIR", "output folder of a training with dttrain;\ngive it again to compare another training", one_more<&ForecastWords::from, &Sub::forecast>(), {.repeatable = true}},
+      {kOptions, {"--step-seconds"}, "SECONDS", "instead of --from: time of a step on one node",
+       into::real<&Sub::forecast, &ForecastWords::step_s>(kLeastStep, kMostStep)},
+      {kOptions, {"--gradient-mb"}, "MB", "with --step-seconds: megabytes of gradients",
+       into::real<&Sub::forecast, &ForecastWords::gradient_mb>(kLeastStep, kMostGradients)},
+      {kOptions, {"--nodes"}, "N[,N]", "numbers of nodes; default 2,4,8, or up to the hosts given", node_counts()},
+      hostfile_row("hostfile of the hosts whose links are measured"),
+      hosts_row(),
+      {kOptions, {"--link-gbit"}, "GBIT", "instead of hosts: rate of each link in Gbit/s",
+       into::real<&Sub::forecast, &ForecastWords::link_gbits>(kLeastLink, kMostLink)},
+      {kOptions, {"--link-us"}, "US", "round trip of a link in microseconds;\ndefault: measured, or 50",
+       into::real<&Sub::forecast, &ForecastWords::link_us>(kLeastTrip, kMostTrip)},
+      {kOptions, {"--iface"}, "NET[,NET]",
+       "use only these networks, or all but these: ^docker0", into::text<&Sub::interface>()},
+      host_keys_row(),
+      {kOptions, {"--json"}, "", "print the forecast as JSON", into::flag<&Sub::json>()},
       help_row(),
   };
 }
@@ -150,15 +202,6 @@ Target<Sub> pods() {
             std::string wrong = read_range(text, range);
             if (wrong.empty()) options.kube.nodes = range;
             return wrong;
-          }};
-}
-
-// Adds a value to an option that may be given several times.
-template <auto Member>
-Target<Sub> one_more() {
-  return {Takes::kValue, [](Sub& options, const std::string& text, const Option&) {
-            (options.kube.*Member).push_back(text);
-            return std::string();
           }};
 }
 
@@ -273,6 +316,7 @@ std::vector<Row> jobs_rows(const std::string& name) {
 
 std::vector<Row> rows_of(const std::string& name) {
   if (name == "doctor") return doctor_rows();
+  if (name == "forecast") return forecast_rows();
   if (name == "push") return push_rows();
   if (name == "up") return up_rows();
   if (name == "down") return {help_row()};

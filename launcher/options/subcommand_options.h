@@ -28,10 +28,18 @@ struct KubeWords {
   std::string job_file;
 };
 
+// For forecast. launcher/forecast checks whether the values fit together.
+struct ForecastWords {
+  std::vector<std::string> from;  // folders of measured steps
+  std::vector<int> nodes;
+  double link_gbits = 0, link_us = 0;  // 0: not given
+  double step_s = 0, gradient_mb = 0;  // 0: not given
+};
+
 struct SubcommandOptions {
   bool help = false;
   std::string hostfile, host_list;                                // -hostfile, -hosts
-  bool accept_new_host_keys = false;                              // doctor, push, up
+  bool accept_new_host_keys = false;                              // doctor, forecast, push, up
   bool all = false;                                               // ps, history
   bool wide = false;                                              // ps, queue, ask
   bool epochs = false, cores = false;                             // ps
@@ -47,12 +55,14 @@ struct SubcommandOptions {
   bool remove = false;                                            // push
   bool list = false;                                              // up
   std::chrono::seconds idle = std::chrono::hours(8);              // up; without a launch
-  std::string interface, python;                                  // doctor
+  std::string interface;                                          // doctor, forecast
+  std::string python;                                             // doctor
   std::string color;                                              // doctor
   bool quick = false;                                             // doctor
-  bool json = false;  // doctor, ps, queue, ask, up, history, show
+  bool json = false;  // doctor, forecast, ps, queue, ask, up, history, show
   int verbosity = 0;  // doctor
   KubeWords kube;
+  ForecastWords forecast;
 
   std::vector<std::string> words;  // words that are not options
   std::vector<TypedOption> typed;  // the options as they were given, for messages

@@ -13,6 +13,7 @@ namespace dtl {
 std::span<const Subcommand> subcommand_table() {
   static const std::vector<Subcommand> kTable = {
       {"doctor", "check hosts: what would stop a job, and the fix"},
+      {"forecast", "forecast the speed-up of a training on N nodes"},
       {"push", "copy dtagent and dttrain to hosts"},
       {"submit", "start a job in the background, or let it wait in line"},
       {"queue", "show the jobs that wait for cores, and for whom"},

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "launcher/agents/agent_start.h"
 #include "launcher/doctor/doctor.h"
+#include "launcher/forecast/forecast_command.h"
 #include "launcher/history/history_commands.h"
 #include "launcher/jobs/jobs_commands.h"
 #include "launcher/jobs/push_command.h"
@@ -65,6 +66,12 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
   }
   if (name == "history" || name == "show") return run_history_command(name, arguments);
   if (name == "kube") return run_kube_command(arguments);
+  if (name == "forecast") {
+    const Surroundings around = asking_surroundings();
+    return run_forecast(arguments, around, [&](bool accept_new) {
+      return agent_starter(start_options(around, accept_new));
+    });
+  }
   if (name == "doctor") {
     const Surroundings around = asking_surroundings();
     // Doctor also starts agents in a scheduler's step. The step is known once doctor has read its

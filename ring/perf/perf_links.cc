@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <deque>
 #include <vector>
 
@@ -69,8 +70,19 @@ double time_chunks(PerfComm& pair, std::vector<std::uint8_t>& chunk, std::int64_
   return seconds_since(begin);
 }
 
-// Gbit/s from rank `root` of a pair to the other.
-double one_direction(PerfComm& pair, int root) {
+double processor_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+struct LinkRate {
+  double gbits = -1;
+  double cpu_ns = -1;  // CPU time of this rank for each byte
+};
+
+// From rank `root` of a pair to the other.
+LinkRate one_direction(PerfComm& pair, int root) {
   std::vector<std::uint8_t> chunk(kChunkBytes, 0x5a);
   // Two chunks first, to find out how many fill the time.
   std::vector<double> each = {std::max(time_chunks(pair, chunk, 2, root) / 2, 1e-6)};
@@ -78,11 +90,14 @@ double one_direction(PerfComm& pair, int root) {
   const auto count = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(kSecondsPerDirection / each[0]), 1, kMostChunks);
   std::fill(chunk.begin(), chunk.end(), static_cast<std::uint8_t>(pair.rank()));
+  const double before = processor_seconds();
   const double seconds = time_chunks(pair, chunk, count, root);
+  const double used = processor_seconds() - before;
   if (chunk.front() != root || chunk.back() != root) {
     throw CommError(DT_E_SYS, "cannot measure", "what arrived is not what was sent");
   }
-  return static_cast<double>(count) * static_cast<double>(kChunkBytes) * 8 / seconds / 1e9;
+  const double bytes = static_cast<double>(count) * static_cast<double>(kChunkBytes);
+  return {bytes * 8 / seconds / 1e9, used / bytes * 1e9};
 }
 
 // The circle method: the last slot stays, the others rotate.
@@ -104,7 +119,9 @@ class LinkMeter {
         world_(PerfComm::create(options, "cannot join the other ranks")),
         size_(static_cast<std::size_t>(world_.world())),
         rates_(size_ * size_, -1),
-        trips_(size_ * size_, -1) {
+        trips_(size_ * size_, -1),
+        sending_(size_ * size_, -1),
+        receiving_(size_ * size_, -1) {
     if (options.address == nullptr || *options.address == '\0') {
       throw CommError(DT_E_INVAL, "cannot measure links", "DTRING_ADDRESS is not set",
                       "dtlaunch -f HOSTFILE -ppn 1 dtring-perf --links");
@@ -135,6 +152,8 @@ class LinkMeter {
     }
     world_.combine(rates_, DT_MAX);  // each rank knows its received rates
     world_.combine(trips_, DT_MAX);
+    world_.combine(sending_, DT_MAX);
+    world_.combine(receiving_, DT_MAX);
   }
 
   std::string result(bool raw) const {
@@ -146,8 +165,10 @@ class LinkMeter {
       gbits.emplace_back(row, row + static_cast<std::ptrdiff_t>(size_));
       for (std::size_t to = 0; to < size_; ++to) {
         if (from == to) continue;
-        lines += fmt::format("link {} {} {:.3f} {:.1f}\n", from, to, gbits[from][to],
-                             trips_[from * size_ + to]);
+        const std::size_t link = from * size_ + to;
+        const bool known = sending_[link] >= 0 && receiving_[link] >= 0;
+        lines += fmt::format("link {} {} {:.3f} {:.1f} {:.3f}\n", from, to, gbits[from][to],
+                             trips_[link], known ? sending_[link] + receiving_[link] : -1);
       }
     }
     return raw ? lines : link_table(names_, gbits);
@@ -174,11 +195,16 @@ class LinkMeter {
     PerfComm pair = PerfComm::create(options, "cannot link up");
     const double trip = round_trip_us(pair);
     for (int root = 0; root < 2; ++root) {
-      const double rate = one_direction(pair, root);
-      // The receiver records it: its clock stops when the bytes have arrived.
-      if (root == options.rank) continue;
-      const std::size_t link = partner * size_ + static_cast<std::size_t>(world_.rank());
-      rates_[link] = rate;
+      const LinkRate rate = one_direction(pair, root);
+      const auto own = static_cast<std::size_t>(world_.rank());
+      if (root == options.rank) {
+        sending_[own * size_ + partner] = rate.cpu_ns;
+        continue;
+      }
+      // The receiver records the rate: its clock stops when the bytes have arrived.
+      const std::size_t link = partner * size_ + own;
+      receiving_[link] = rate.cpu_ns;
+      rates_[link] = rate.gbits;
       trips_[link] = trip;
     }
   }
@@ -187,7 +213,8 @@ class LinkMeter {
   PerfComm world_;
   std::size_t size_ = 0;
   std::vector<std::string> addresses_, names_;
-  std::vector<double> rates_, trips_;  // from * size + to; -1: not measured
+  // from * size + to; -1: not measured
+  std::vector<double> rates_, trips_, sending_, receiving_;
 };
 
 }  // namespace

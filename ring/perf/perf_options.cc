@@ -161,7 +161,7 @@ const OptionTable<P>& perf_table() {
        into::flag<&P::links>()},
       {"", {"--explain"}, "", "predict times of allreduce instead, and say which algorithm is chosen",
        into::flag<&P::explain>()},
-      {"", {"--raw"}, "", "with --links: lines \"link FROM TO GBIT/S ROUND-TRIP-US\"",
+      {"", {"--raw"}, "", "with --links: lines \"link FROM TO GBIT/S TRIP-US CPU-NS\"",
        into::flag<&P::raw>()},
       {"", {"-h", "--help"}, "", "show the options", into::flag<&P::help>()},
       {"", {"--version"}, "", "show the version", into::flag<&P::version>()},

@@ -60,7 +60,7 @@ expect_out '^1 node1 +\. +[0-9.]+$'
 expect_out '^2 node2 +[0-9.]+ +\.$'
 launch -f "$work/hosts" -ppn 1 "$perf" --links --raw
 expect_status 0
-expect_count 2 '^link (0 1|1 0) [0-9]+\.[0-9]{3} [0-9]+\.[0-9]$' "$work/out"
+expect_count 2 '^link (0 1|1 0) [0-9]+\.[0-9]{3} [0-9]+\.[0-9] [0-9]+\.[0-9]{3}$' "$work/out"
 
 launch -f "$work/hosts" -np 4 -ppn 2 --oversubscribe "$perf" everything
 expect_status 64

@@ -1,10 +1,12 @@
 // Readers of a run's settings and state: option files, training_state.json, checksums,
 // transformers' trainer_state.json.
 
+#include <cmath>
 #include <memory>
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "launcher/forecast/step_profile.h"
 #include "tests/fuzz/reader.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checksums.h"
@@ -53,6 +55,25 @@ struct SavedRun {
   Folder folder;
   ParameterLayout layout = layout_parameters(small_model());
 };
+
+Reader step_profile_reader(const Folder& folder) {
+  return {
+      "step_profile.json",
+      {R"({"schema": "dttrain-step-profile/1", "ranks": 2, "ranks_per_node": 1, "threads": 1, "cpus": 1, "comm_cpus": 0,
+               "gradient_wire": "f32", "word_row_bytes": 8, "word_shares": 3,
+               "word_rows": [{"uses": 1, "words": 5}], "buckets": [{"bytes": 4, "before_end_s": 0}],
+               "steps": [{"step_s": 2, "forward_s": 0.5, "backward_s": 1, "network_s": 0.25,
+                          "optimizer_s": 0.25, "early_optimizer_s": 0.125, "tokens": 8}]})"},
+      {"1e999", "-1", "null", "bf16", "65535", "1e-300"},
+      [&folder](const std::string& bytes) {
+        folder.write("step_profile.json", bytes);
+        const MeasuredStep step = read_step_profile(folder.path()).step;
+        const ForecastRow row = forecast(step, {1, 0.5, 2, 50, 1}, 10000);
+        require(std::isfinite(row.step_s) && row.step_s > 0, "a step without a time");
+        require(row.speed_up > 0 && row.speed_up <= 10000.001, "an impossible speed-up");
+      },
+      names(folder.file("step_profile.json"))};
+}
 
 Reader saved_state_reader() {
   const auto run = std::make_shared<const SavedRun>();
@@ -123,7 +144,10 @@ std::vector<Reader> run_readers(const Folder& folder) {
           options_reader(folder, "options.toml",
                          {"max_steps = 10\nlearning_rate = 2e-5\ndo_train = true\n"
                           "x = \"\"\"y\nz\"\"\"\n\"y\" = 'b'\n"}),
-          saved_state_reader(), checksums_reader(), trainer_state_reader()};
+          step_profile_reader(folder),
+          saved_state_reader(),
+          checksums_reader(),
+          trainer_state_reader()};
 }
 
 }  // namespace dtl::fuzz
