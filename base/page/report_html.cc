@@ -109,10 +109,19 @@ std::string name_html(const std::string& name) {
 }  // namespace
 
 std::string rows_html(const std::string& title,
-                      const std::vector<std::pair<std::string, std::string>>& rows) {
+                      const std::vector<std::pair<std::string, std::string>>& rows,
+                      const std::map<std::string, std::string>& defaults) {
   if (rows.empty()) return "";
   std::string html = fmt::format("<h2>{}</h2>\n<dl class=\"rows\">\n", html_text(title));
   for (const auto& [name, value] : rows) {
+    if (const auto usual = defaults.find(name); usual != defaults.end()) {
+      html += fmt::format("<div class=\"changed\"><dt>{}</dt><dd><b>{}</b>{}</dd></div>\n",
+                          name_html(name), html_text(value),
+                          usual->second.empty() ? ""
+                                                : fmt::format(" <small>(default {})</small>",
+                                                              html_text(usual->second)));
+      continue;
+    }
     html += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", name_html(name), html_text(value));
   }
   return html + "</dl>\n";
@@ -131,12 +140,12 @@ std::string page_html(const std::string& title, const std::string& body,
 std::string report_html(const ReportPage& r) {
   std::string body;
   if (!r.summary.empty()) body += fmt::format("<p>{}</p>\n", html_text(r.summary));
-  body += rows_html("Results", r.results);
+  body += headline_html(r.headline) + facts_html(r.about) + rows_html("Results", r.results);
   body += "<div class=\"grid\">\n";
   for (const ReportChart& chart : r.charts) body += chart_html(chart);
-  body += "</div>\n" + times_html(r.times);
-  body += rows_html("Settings", r.settings) + rows_html("Machine", r.machine);
-  return page_html(r.title, body);
+  body += "</div>\n" + tables_html(r.tables) + examples_html(r.examples) + times_html(r.times);
+  body += rows_html("Settings", r.settings, r.defaults) + rows_html("Machine", r.machine);
+  return page_html(r.title, body, table_style());
 }
 
 }  // namespace dtl
