@@ -71,7 +71,8 @@ def make_runs(dttrain, folder):
     run(dttrain, *texts, "--output_dir", outputs["resumed"],
         "--resume_from_checkpoint", outputs["normal"] / "checkpoint-20")
     told = run(dttrain, *texts, "--output_dir", outputs["best"], "--load_best_model_at_end",
-               "--metric_for_best_model", "loss", "--greater_is_better")
+               "--metric_for_best_model", "loss", "--greater_is_better",
+               "--report_examples", 0)
     if "checkpoint-20 (loss" not in told:
         sys.exit(f"the earlier of two models was not to be the best: {told}")
     for _ in range(2):
@@ -173,6 +174,7 @@ def check_figures(page, folder):
     faults += check_rows("the settings", page["settings"], read("training_args.json"),
                          "training_args.json")
     faults += check_charts(page["charts"], state["log_history"])
+    faults += check_evaluation(page, folder, results)
     steps, passes = re.match(r"(\d+) steps, ([\d.]+) passes", page["summary"]).groups()
     if int(steps) != state["global_step"] or not agrees(passes, state["epoch"]):
         faults.append(f"figures: '{page['summary']}', trainer_state.json has step "
@@ -184,6 +186,38 @@ def check_figures(page, folder):
     if steps != told or str(logged[-1]) != told or results["train_loss"] == 0:
         faults.append(f"figures: '{page['summary']}', log up to step {logged[-1]}, train_loss "
                       f"{results['train_loss']}; there were {told} steps")
+    return faults
+
+
+def check_evaluation(page, folder, results):
+    """The headline is the figure in the file, and the tables count each example once."""
+    squad = folder.name == "squad"
+    figure = results["eval_f1" if squad else "eval_accuracy"]
+    faults = [] if agrees(page["headline"], figure) else [
+        f"figures: the headline is {page['headline']}, all_results.json has {figure}"]
+    if "command dttrain --model" not in re.sub(r"\s*command\s*", " command ", page["about"]):
+        faults.append(f"figures: no command in '{page['about']}'")
+    if not {"learning_rate", "max_steps"} <= set(page["changed"]) or "seed" in page["changed"]:
+        faults.append(f"figures: not the settings that differ are marked: {page['changed']}")
+    wanted = 0 if folder.name == "best" else 10  # --report_examples 0
+    if len(page["examples"]) != wanted or not all(page["examples"]):
+        faults.append(f"figures: not {wanted} examples: {page['examples']}")
+    html = (folder / "report.html").read_text()
+    if wanted == 0 and any(line.split("\t")[1] in html
+                           for line in (folder.parent / "dev.tsv").read_text().splitlines()[1:]):
+        faults.append("figures: the page has a text of the evaluation set")
+    if squad:
+        return faults
+    matrix = [[int(count) for count in row[1:]] for row in page["tables"]["Confusion matrix"]]
+    labels = [[int(count) for count in row[1:]] for row in page["tables"]["Labels"]]
+    right = sum(row[i] for i, row in enumerate(matrix))
+    if sum(map(sum, matrix)) != results["eval_samples"] or abs(right - figure * results["eval_samples"]) > 1e-6:
+        faults.append(f"figures: the confusion matrix {matrix} is not of accuracy {figure}")
+    for index, (_, present, answered, hits) in enumerate(labels):
+        if (present, answered, hits) != (sum(matrix[index]), sum(row[index] for row in matrix), matrix[index][index]):
+            faults.append(f"figures: the labels {labels} do not fit the matrix {matrix}")
+    if sum(row[0] for row in labels) != results["train_samples"]:
+        faults.append(f"figures: the labels {labels} are not of {results['train_samples']} examples")
     return faults
 
 
@@ -225,6 +259,9 @@ def planted(html):
     yield "figures: Loss", re.sub(r'(points="[\d.]+,)', r"\g<1>9", html, count=1)
     yield "figures: train_loss", re.sub(r"(train_<wbr>loss</dt><dd>)", r"\g<1>7", html)
     yield "figures: the results", re.sub(r"<div><dt>train_<wbr>loss.*\n", "", html)
+    yield "figures: the headline", re.sub(r"(headline\"><b>)", r"\g<1>7", html)
+    yield "figures: the confusion", re.sub(r"(: \d+\" style[^>]*>)", r"\g<1>7", html, count=1)
+    yield "faint: <td>", re.sub(r"(<td[^>]*rgb\()207 74 29 / [\d.]+", r"\g<1>40 30 30 / 0.8", html)
     yield "figures: '", html.replace("<p>40 steps", "<p>39 steps")
 
 

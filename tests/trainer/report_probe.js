@@ -9,13 +9,15 @@
     return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
   };
   const numbers = (colour) => colour.match(/[\d.]+/g).map(Number);
-  const background = (element) => {
-    for (; element; element = element.parentElement) {
-      const colour = numbers(getComputedStyle(element).backgroundColor);
-      if (colour.length === 3 || colour[3] === 1) return luminance(colour);
-    }
-    return 1;
+  // A translucent background lies on that of the parent.
+  const backdrop = (element) => {
+    if (!element) return [255, 255, 255];
+    const [red, green, blue, alpha = 1] = numbers(getComputedStyle(element).backgroundColor);
+    if (alpha === 1) return [red, green, blue];
+    const below = backdrop(element.parentElement);
+    return [red, green, blue].map((part, i) => alpha * part + (1 - alpha) * below[i]);
   };
+  const background = (element) => luminance(backdrop(element));
   const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 
   if (document.compatMode !== "CSS1Compat") faults.push("the page is drawn in quirks mode");
@@ -75,7 +77,15 @@
   const rows = (title) => {
     const heading = [...document.querySelectorAll("h2")].find((h) => h.textContent === title);
     const list = heading ? heading.nextElementSibling.querySelectorAll("div") : [];
-    return [...list].map((row) => [...row.children].map((cell) => cell.textContent));
+    // Without the default, which is beside the value.
+    const shown = (cell) => {
+      const copy = cell.cloneNode(true);
+      const beside = copy.querySelector("small");
+      if (!beside) return copy.textContent;  // it may be a blank
+      beside.remove();
+      return copy.textContent.trimEnd();
+    };
+    return [...list].map((row) => [...row.children].map(shown));
   };
   const middle = (tick, axis) => {
     const rect = tick.getBoundingClientRect();
@@ -101,7 +111,14 @@
     return {title: chart.querySelector("h2").firstChild.data.trim(), curves,
             x: ticks("x"), y: ticks("y")};
   });
-  return {faults, charts, results: rows("Results"), settings: rows("Settings"),
+  const tables = Object.fromEntries([...document.querySelectorAll("table")].map((table) => [
+    table.closest("section").querySelector("h2").textContent,
+    [...table.rows].slice(1).map((row) => [...row.cells].map((cell) => cell.textContent))]));
+  const headline = document.querySelector(".headline b");
+  return {faults, charts, tables, headline: headline ? headline.textContent : "",
+          examples: [...document.querySelectorAll(".examples > li > p")].map((p) => p.textContent),
+          changed: [...document.querySelectorAll(".changed dt")].map((name) => name.textContent),
+          about: document.querySelector(".facts") ? document.querySelector(".facts").textContent : "", results: rows("Results"), settings: rows("Settings"),
           summary: document.querySelector("p").textContent,
           dark: background(document.body) < 0.5};
 })()

@@ -84,13 +84,53 @@ TEST(RunReport, NamesModelAndData) {
   EXPECT_EQ(run_report(s, Results("")).title, "bert-base on mrpc");
 }
 
+TEST(RunReport, PutsSettingsThatDifferFromTheDefaultFirst) {
+  const Settings s = parse_settings(
+      {"--model_name_or_path", "m", "--do_train", "--train_file", "t.tsv", "--output_dir", "o",
+       "--learning_rate", "1e-3", "--save_steps", "500", "--load_best_model_at_end",
+       "--eval_strategy", "steps", "--do_eval", "--validation_file", "v.tsv"});
+  const ReportPage report = run_report(s, Results(""));
+  std::vector<std::string> first;
+  for (const auto& [name, value] : report.settings) {
+    if (first.size() < report.defaults.size()) first.push_back(name);
+  }
+  // Not those that follow from other options: do_eval, eval_steps, metric_for_best_model, task.
+  EXPECT_THAT(first,
+              ElementsAre("model_name_or_path", "train_file", "validation_file", "output_dir",
+                          "do_train", "learning_rate", "eval_strategy", "load_best_model_at_end"));
+  EXPECT_EQ(report.defaults.at("learning_rate"), "5e-05");
+  EXPECT_EQ(report.defaults.at("train_file"), "") << "has none";
+  EXPECT_THAT(report_html(report), HasSubstr("<b>0.001</b> <small>(default 5e-05)</small>"));
+}
+
+TEST(RunReport, MarksNothingIfAllIsAsUsual) {
+  for (const std::string task : {"classification", "qa"}) {
+    Settings s;
+    s.eval_steps = 500;  // as complete_settings() does
+    s.report_to = "none";
+    set_task(s, task);
+    EXPECT_THAT(run_report(s, Results("")).defaults, testing::IsEmpty()) << task;
+  }
+}
+
+TEST(RunReport, TellsWhoRanWhatWhereAndWhen) {
+  Settings s = parse_settings(
+      {"--demo", "--seed", "7", "--hub_token", "hf_abc", "--output_dir", "my runs/a", "--bf16"});
+  const auto about = about_run(s, {"n2", "n1", "n1"}, 1'700'000'000);
+  EXPECT_THAT(about[0].second, testing::ContainsRegex("^2023-11-1[45] ..:..:.. .*\\([+-]....\\)$"));
+  EXPECT_EQ(about[1], (std::pair<std::string, std::string>("hosts", "n[1-2]")));
+  EXPECT_EQ(about[2].second,
+            "dttrain --demo --seed 7 --hub_token *** --output_dir 'my runs/a' --bf16");
+  EXPECT_THAT(about[3].second, testing::StartsWith("dttrain "));
+}
+
 TEST(RunReport, ShowsEverySetting) {
   Settings s;
   s.seed = 7;
   s.label_delimiter = ";";
   EXPECT_THAT(run_report(s, Results("")).settings, testing::Contains(Pair("seed", "7")));
   EXPECT_THAT(run_report(s, Results("")).settings, testing::Contains(Pair("label_delimiter", ";")));
-  EXPECT_THAT(report_html(run_report(s, Results(""))), HasSubstr("<dt>seed</dt><dd>7</dd>"));
+  EXPECT_THAT(report_html(run_report(s, Results(""))), HasSubstr("<dt>seed</dt><dd><b>7</b>"));
 }
 
 }  // namespace

@@ -26,6 +26,10 @@ ReportPage report(int points) {
               {"Throughput", "step", "tokens/s", {train}}};
   r.times = {{"rank 0", {{"compute", 60}, {"network wait", 20}, {"other", 0.5}}},
              {"rank 1", {{"compute", 55}, {"optimizer", 5}}}};
+  r.headline = {"0.84", "accuracy", "on <the> evaluation set"};
+  r.about = {{"date", "2026-01-31"}, {"command", "dttrain --demo"}};
+  r.tables = {{"Labels", "", {"label", "training"}, {{{"<a>"}, {"3"}}, {{"b"}, {"4"}}}}};
+  r.examples = {"Worst examples", "The worst.", {{"a <b> & c", {{"true", "<a>"}}}}};
   r.settings = {{"train_file", "http-like <names> & \"quotes\""}};
   r.machine = {{"CPU", "2 x Example 9000"}};
   return r;
@@ -49,7 +53,26 @@ ReportPage wide_report() {
     r.times.push_back({is, {{"compute", 3600.0 * rank + 1}, {"network wait", 1e-5}}});
   }
   r.charts = {loss, rate, arithmetic};
+  r.headline = {"0.8407", name, name};
+  r.about = {{"command", name}};
+  ReportTable matrix{"Confusion matrix", name, {""}};
+  for (int row = 0; row < 10; ++row) {  // as large as they are made, with cut labels
+    matrix.columns.push_back(std::to_string(row + 1));
+    matrix.rows.push_back({{std::to_string(row + 1) + " " + name.substr(0, 24), name}});
+    for (int column = 0; column < 10; ++column) {
+      matrix.rows.back().push_back({"9999", name,
+                                    row == column ? ReportShade::kGood : ReportShade::kBad,
+                                    static_cast<double>(column) / 9});
+    }
+  }
+  r.tables = {{"Labels",
+               "",
+               {"label", "training", "evaluation", "predicted", "correct"},
+               {{{name.substr(0, 24), name}, {"1234567"}, {"1234567"}, {"1234567"}, {"1234567"}}}},
+              matrix};
+  r.examples = {"Worst examples", "", {{name + "\n" + name, {{"true", name}, {"loss", "9"}}}}};
   r.settings = r.machine = {{name, name}};
+  r.defaults = {{name, name}};
   return r;
 }
 

@@ -196,6 +196,23 @@ double mean_loss(Problem problem, const Examples& examples, std::span<const floa
   return plain_nan(share(sum, examples.labels.size()));
 }
 
+double example_loss(Problem problem, const Examples& examples, std::span<const float> logits,
+                    std::size_t example) {
+  const std::size_t outputs = logits.size() / static_cast<std::size_t>(examples.size());
+  const std::size_t at = example * outputs;
+  if (problem == Problem::kSingleLabel) {
+    return plain_nan(cross_entropy(&logits[at], outputs, examples.labels[example], 0));
+  }
+  double sum = 0;
+  for (std::size_t c = at; c < at + outputs; ++c) {
+    const auto logit = static_cast<double>(logits[c]);
+    const auto truth = static_cast<double>(examples.targets[c]);
+    sum += problem == Problem::kMultiLabel ? binary_cross_entropy(logit, truth)
+                                           : (logit - truth) * (logit - truth);
+  }
+  return plain_nan(share(sum, outputs));
+}
+
 std::vector<ClassCounts> count_classes(Problem problem, const Examples& examples,
                                        std::span<const float> logits, std::size_t classes) {
   std::vector<ClassCounts> counts(classes);

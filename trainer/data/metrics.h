@@ -41,6 +41,10 @@ double f1_micro(Numbers truth, Numbers logits);
 double mean_loss(Problem problem, const Examples& examples, std::span<const float> logits,
                  double label_smoothing = 0);
 
+// The same of one example, without label smoothing.
+double example_loss(Problem problem, const Examples& examples, std::span<const float> logits,
+                    std::size_t example);
+
 // How often a class occurs in the examples, in the answers, and in both.
 struct ClassCounts {
   double present = 0, answered = 0, hits = 0;

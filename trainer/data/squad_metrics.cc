@@ -167,6 +167,11 @@ Threshold best_threshold(const std::vector<SquadExample>& examples,
 }  // namespace
 
 // Version 1 has no rule for empty sides: they have nothing in common.
+double answer_f1(const SquadExample& example, const std::string& answer, bool version_2) {
+  if (version_2) return best_scores(gold_texts_or_none(example), answer).f1;
+  return words(answer).empty() ? 0.0 : best_scores(gold_texts(example), answer).f1;
+}
+
 MetricList squad_metrics(const std::vector<SquadExample>& examples,
                          const std::vector<std::string>& answers) {
   double exact = 0, f1 = 0;

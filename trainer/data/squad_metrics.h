@@ -22,4 +22,7 @@ MetricList squad_v2_metrics(const std::vector<SquadExample>& examples,
                             const std::vector<std::string>& answers,
                             const std::vector<double>& no_answer = {});
 
+// The F1 of one answer, 0 to 1; version_2: by the rules of squad_v2_metrics().
+double answer_f1(const SquadExample& example, const std::string& answer, bool version_2);
+
 }  // namespace dtl::trainer

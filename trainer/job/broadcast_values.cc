@@ -2,12 +2,16 @@
 // of doubles, so that all ranks have the same bits.
 #include "trainer/job/broadcast_values.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace dtl::trainer {
 namespace {
 
-constexpr std::uint64_t kSizeTag = 0xFFFF0040, kBytesTag = 0xFFFF0041, kValuesTag = 0xFFFF0042;
+constexpr std::uint64_t kSizeTag = 0xFFFF0040, kBytesTag = 0xFFFF0041, kValuesTag = 0xFFFF0042,
+                        kTextsTag = 0xFFFF0043;
+constexpr std::size_t kTextBytes = 64;  // of a rank's text; Linux' longest host name
 
 }  // namespace
 
@@ -39,6 +43,27 @@ void share_metrics(Ranks& group, MetricList& metrics) {
   group.broadcast(values.data(), values.size() * sizeof(double), kValuesTag);
   metrics.clear();
   for (std::size_t i = 0; i < kept.size(); ++i) metrics.emplace_back(kept[i], values[i]);
+}
+
+// Each rank fills its own row and leaves zeros elsewhere, so the sum contains all rows. A float
+// holds every byte.
+std::vector<std::string> gather_texts(Ranks& group, const std::string& text) {
+  const auto ranks = static_cast<std::size_t>(group.size());
+  std::vector<float> rows(ranks * kTextBytes);
+  float* own = rows.data() + static_cast<std::size_t>(group.rank()) * kTextBytes;
+  for (std::size_t i = 0; i < std::min(text.size(), kTextBytes); ++i) {
+    own[i] = static_cast<float>(static_cast<unsigned char>(text[i]));
+  }
+  group.sum(rows.data(), rows.size(), kTextsTag);
+  std::vector<std::string> texts;
+  if (group.rank() != 0) return texts;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    std::string& of_rank = texts.emplace_back();
+    for (std::size_t i = 0; i < kTextBytes && rows[r * kTextBytes + i] > 0; ++i) {
+      of_rank += static_cast<char>(static_cast<unsigned char>(rows[r * kTextBytes + i]));
+    }
+  }
+  return texts;
 }
 
 }  // namespace dtl::trainer

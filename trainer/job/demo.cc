@@ -12,6 +12,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/data/demo_text.h"
 #include "trainer/init/init_model.h"
+#include "trainer/job/load_texts.h"
 #include "trainer/maths/thread_pool.h"
 
 namespace dtl::trainer {
@@ -84,6 +85,7 @@ Prepared prepare_demo(const Settings& settings) {
   prepared.length = kDemoLength;
   prepared.evaluation.emplace_back().examples =
       encode_dataset(evaluation, model.tokenizer, labels, kDemoLength, threads);
+  prepared.evaluation.front().texts = report_texts(settings, evaluation);
   prepared.notices = {
       fmt::format("demonstration on built-in text, e.g. \"{}\": {}", train.examples[0].first,
                   train.examples[0].label),

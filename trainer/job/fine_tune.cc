@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/files/new_file.h"
+#include "base/host_name.h"
 #include "base/log.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_folder.h"
@@ -104,6 +105,11 @@ std::string report_of(const Run& run) {
     report.summary += fmt::format(
         " This run went on from step {}: arithmetic and times are its own.", run.began_at);
   }
+  report.headline = run.view.headline;
+  if (report.headline.value.empty()) report.headline = training_headline(run.results.figures());
+  report.about = about_run(run.settings, run.hosts, run.began);
+  report.tables = run.view.tables;
+  report.examples = run.view.examples;
   run.times.add_to(report);
   report.machine = {{"ranks", fmt::format("{}", run.group.size())},
                     {"threads of each", fmt::format("{}", run.pool.size())},
@@ -130,7 +136,7 @@ void finish(Run& run) {
   if (s.output_dir.empty()) return;
   run.results.write();
   // If there was nothing to train, keep the model and report in the folder.
-  if (s.do_train && !run.was_finished) {
+  if (run.writes_report()) {
     run.save_model_to(s.output_dir);
     write_file_atomically(run.output("report.html"), report_of(run));
     write_profile(run);
@@ -180,6 +186,7 @@ int run_job(Settings settings, Ranks& group) {
   share(group, prepared);
   Run run(settings, group, prepared);
   run.checkpoint = place.checkpoint;
+  run.hosts = gather_texts(group, own_host_name());
   int status = 0;
   if (settings.do_train) {
     status = train(run);

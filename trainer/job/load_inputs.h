@@ -23,6 +23,7 @@ struct Questioned {
   // Rank 0 only.
   std::string suffix;                   // "", or "-mm"
   std::vector<int> lines;               // the line where each of a classifier's examples begins
+  std::vector<std::string> texts;       // how these begin, for report.html; empty: not shown
   std::vector<SquadExample> questions;  // question answering
   SquadFeatures features;               // without windows: `examples` has them
 };

@@ -16,6 +16,7 @@
 #include "trainer/data/dataset_summary.h"
 #include "trainer/data/tasks.h"
 #include "trainer/maths/thread_pool.h"
+#include "trainer/report/evaluation_tables.h"
 
 namespace dtl::trainer {
 namespace {
@@ -323,6 +324,16 @@ std::vector<std::string> summaries(const Texts& texts, std::vector<std::string>&
 
 }  // namespace
 
+std::vector<std::string> report_texts(const Settings& s, const TextDataset& dataset) {
+  std::vector<std::string> texts;
+  if (!s.do_train || s.output_dir.empty() || s.report_examples == 0) return texts;
+  for (const TextExample& example : dataset.examples) {
+    texts.push_back(text_beginning(example.first));
+    if (dataset.pairs) texts.back() += "\n" + text_beginning(example.second);
+  }
+  return texts;
+}
+
 void prepare_classification(const Settings& s, Prepared& prepared) {
   ModelConfig& config = prepared.config;
   Texts texts;
@@ -368,6 +379,8 @@ void prepare_classification(const Settings& s, Prepared& prepared) {
   };
   if (s.do_train) prepared.train = encode(texts.train.front());
   encode_all(texts.evaluation, texts.evaluation_suffixes, prepared.evaluation);
+  // The report shows the first evaluation set.
+  if (s.do_eval) prepared.evaluation.front().texts = report_texts(s, texts.evaluation.front());
   encode_all(texts.test, texts.test_suffixes, prepared.test);
 }
 

@@ -113,6 +113,7 @@ void Run::evaluate(bool trains_on) {
     // For mnli, the first set, "matched", selects the best model.
     if (i == 0) evaluation_metrics = done.metrics;
     if (!first()) continue;
+    if (i == 0 && !trains_on && writes_report()) view = view_of(set, done);
     const std::string suffix = set.suffix.empty() ? "" : "_mm";
     results.log_evaluation(
         last.step, last.epoch,
@@ -127,6 +128,25 @@ void Run::evaluate(bool trains_on) {
   }
   // Every rank needs them to decide about early stopping and the best checkpoint.
   share_metrics(group, evaluation_metrics);
+}
+
+// What report.html shows of an evaluation. The texts of examples are there only if it shows them.
+EvaluationView Run::view_of(const Questioned& set, const Assessment& done) const {
+  const ModelConfig& config = prepared.config;
+  const auto shown = static_cast<std::size_t>(settings.report_examples);
+  EvaluationView result;
+  if (config.task == Task::kQuestionAnswering) {
+    const auto count = static_cast<std::int64_t>(set.questions.size());
+    result.headline = evaluation_headline(config, done.metrics, count);
+    result.examples =
+        wrong_answers(set.questions, done.answers, settings.version_2_with_negative, shown);
+    return result;
+  }
+  const ClassifiedSet classified{set.examples, done.logits, set.texts, set.lines};
+  result.headline = evaluation_headline(config, done.metrics, done.samples);
+  result.tables = label_tables(config, prepared.train, classified);
+  result.examples = worst_examples(config, classified, shown);
+  return result;
 }
 
 void Run::dump_logits(const std::vector<float>& logits) const {

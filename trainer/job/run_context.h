@@ -2,6 +2,7 @@
 // Run: the objects that training, evaluation and prediction share.
 
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "trainer/job/load_inputs.h"
 #include "trainer/job/score_dataset.h"
 #include "trainer/model/model.h"
+#include "trainer/report/evaluation_tables.h"
 #include "trainer/report/rank_times.h"
 #include "trainer/report/results.h"
 #include "trainer/report/step_profile.h"
@@ -32,6 +34,10 @@ struct Run {
   std::filesystem::path output(const std::string& name) const {
     return std::filesystem::path(settings.output_dir) / name;
   }
+  // A run that evaluates only, or has nothing to train, keeps the report of the training.
+  bool writes_report() const {
+    return settings.do_train && !was_finished && !settings.output_dir.empty();
+  }
   // Collective: all ranks call these. They use `parameters`. With trains_on, training goes on and
   // checks its own loss. Otherwise throws Error(kBadInput) if the model gives infinities or NaN.
   void evaluate(bool trains_on = false);
@@ -50,17 +56,21 @@ struct Run {
   StepProfile profile;
   std::string profile_text;  // of this run's training, for step_profile.json; rank 0 only
   std::vector<float> parameters;
-  std::string checkpoint;         // training resumes from it; empty: none. Rank 0 only
-  StepReport last;                // training's last step; step 0: none
-  std::int64_t began_at = 0;      // the step at which training resumed
+  std::string checkpoint;          // training resumes from it; empty: none. Rank 0 only
+  StepReport last;                 // training's last step; step 0: none
+  std::int64_t began_at = 0;       // the step at which training resumed
+  std::vector<std::string> hosts;  // of the ranks; rank 0
+  std::time_t began = std::time(nullptr);
   bool was_finished = false;      // the output folder already had the end of this training
   MetricList evaluation_metrics;  // of the last evaluate(), on all ranks
+  EvaluationView view;            // of the evaluation after training; rank 0
   Precision precision = Precision::kFloat32;      // of training, and of evaluations during it
   std::optional<Precision> evaluation_precision;  // --bf16_full_eval: after training
 
  private:
   std::string write_answers(const std::string& prefix, const Questioned& set,
                             const Assessment& done);
+  EvaluationView view_of(const Questioned& set, const Assessment& done) const;
   void dump_logits(const std::vector<float>& logits) const;
 };
 

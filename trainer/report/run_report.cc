@@ -4,13 +4,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <map>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/page/report_text.h"
+#include "base/text.h"
 #include "trainer/data/metrics.h"
 
 namespace dtl::trainer {
@@ -58,6 +63,31 @@ std::string operations_text(double value) {
   return fmt::format("{:.4g} {}FLOP", value, unit == 0 ? "" : kUnits.substr(unit, 1));
 }
 
+// Those that differ from the default come first, for a reader who compares runs.
+void add_settings(ReportPage& report, const Settings& s) {
+  const auto usual = settings_rows(default_settings(s));
+  const std::map<std::string, std::string> defaults(usual.begin(), usual.end());
+  std::vector<std::pair<std::string, std::string>> others;
+  for (const auto& row : settings_rows(s)) {
+    const auto found = defaults.find(row.first);
+    if (found != defaults.end() && found->second == row.second) {
+      others.push_back(row);
+      continue;
+    }
+    report.settings.push_back(row);
+    report.defaults[row.first] = found == defaults.end() ? "" : found->second;
+  }
+  report.settings.insert(report.settings.end(), others.begin(), others.end());
+}
+
+// "2026-01-31 23:59:59 CET (+0100)"
+std::string local_date(std::time_t time) {
+  std::tm parts = {};
+  char text[64] = {};
+  if (::localtime_r(&time, &parts) == nullptr) return "";
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z (%z)", &parts)};
+}
+
 }  // namespace
 
 std::string figure_text(const std::string& key, double value) {
@@ -92,8 +122,20 @@ ReportPage run_report(const Settings& s, const Results& results) {
       {"Gradient norm", "step", "", {curve_of(results, "grad_norm", "before clipping")}},
       {"Throughput", "step", "tokens/s", {curve_of(results, "tokens_per_second", "all ranks")}},
   };
-  report.settings = settings_rows(s);
+  add_settings(report, s);
   return report;
+}
+
+std::vector<std::pair<std::string, std::string>> about_run(const Settings& settings,
+                                                           std::vector<std::string> hosts,
+                                                           std::time_t began) {
+  // One name for each host, however many ranks it has.
+  std::sort(hosts.begin(), hosts.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  return {{"date", local_date(began)},
+          {hosts.size() == 1 ? "host" : "hosts", fold_hosts(hosts)},
+          {"command", settings.command},
+          {"version", "dttrain " DTL_VERSION}};
 }
 
 }  // namespace dtl::trainer

@@ -215,8 +215,10 @@ Rows training_options() {
   };
 }
 
-Rows result_options() {
-  constexpr std::string_view group = "Evaluation, checkpoints and logs";
+constexpr std::string_view kResultOptions = "Evaluation, checkpoints and logs";
+
+Rows evaluation_options() {
+  constexpr std::string_view group = kResultOptions;
   return {
       {group, {"--per_device_eval_batch_size"}, "N", "examples per rank and evaluation batch (8)",
        into::whole<&S::eval_batch>(1, kMany)},
@@ -257,6 +259,12 @@ Rows result_options() {
        into::whole<&S::early_stopping_patience>(0, kMany)},
       {group, {"--early_stopping_threshold"}, "X", "smallest improvement that counts (0)",
        into::real<&S::early_stopping_threshold>(0, kHuge)},
+  };
+}
+
+Rows log_options() {
+  constexpr std::string_view group = kResultOptions;
+  return {
       {group, {"--logging_strategy"}, "no|steps|epoch", "when to log (steps)",
        into::word<&S::logging_strategy>()},
       {group, {"--logging_steps"}, "N",
@@ -270,6 +278,9 @@ Rows result_options() {
        into::text<&S::logging_dir>()},
       {group, {"--disable_tqdm"}, "", "no progress bar on a terminal",
        into::flag<&S::disable_tqdm>()},
+      {group, {"--report_examples"}, "N",
+       "examples with the highest loss in report.html; 0: none, to keep texts private (10)",
+       into::whole<&S::report_examples>(0, 1000)},
       {group, {"--debug_dump"}, "FOLDER",
        "write the first step's gradients and the evaluation's logits here",
        into::text<&S::debug_dump>()},
@@ -304,8 +315,9 @@ const OptionTable<Settings>& option_table() {
   static const OptionTable<S> kTable = [] {
     Rows all;
     // In the order that --help shows.
-    for (Rows (*part)() : {data_options, action_options, training_options, result_options,
-                           answer_options, other_names, stock_option_rows, program_options}) {
+    for (Rows (*part)() :
+         {data_options, action_options, training_options, evaluation_options, log_options,
+          answer_options, other_names, stock_option_rows, program_options}) {
       for (OptionRow<S>& row : part()) all.push_back(std::move(row));
     }
     return OptionTable<S>(std::move(all));

@@ -144,6 +144,13 @@ void take_placed(const OptionPlace& at, GivenOption given, Settings& settings, N
   }
 }
 
+// The option as in a shell. `typed` lacks the value of a secret.
+std::string shown_option(const GivenOption& given) {
+  const bool hidden = given.option->takes != Takes::kNothing && looks_secret(given.spelled) &&
+                      given.typed == given.spelled;
+  return hidden ? given.typed + " ***" : given.typed;
+}
+
 // Returns the canonical names of the options that stand in no file.
 std::vector<std::string> parse_words(const std::vector<std::string>& arguments,
                                      const std::vector<OptionPlace>& places, Settings& settings,
@@ -151,6 +158,7 @@ std::vector<std::string> parse_words(const std::vector<std::string>& arguments,
   std::vector<std::string> on_line;
   const OptionWords words = read_option_words(option_table().options(), arguments, manner());
   for (const GivenOption& each : words.options) {
+    settings.command += " " + shown_option(each);
     if (const OptionPlace* at = find_place(places, each.spelled)) {
       take_placed(*at, each, settings, given);
     } else {
@@ -234,6 +242,8 @@ Settings demo_settings(const Settings& given) {
   s.report_to = given.report_to;
   s.logging_dir = given.logging_dir;
   s.disable_tqdm = given.disable_tqdm;
+  s.report_examples = given.report_examples;
+  s.command = given.command;
   s.notices = given.notices;
   s.task = "classification";
   s.save_strategy = "no";
@@ -254,10 +264,12 @@ Settings parse_settings(const std::vector<std::string>& arguments,
   Names given;
   std::vector<std::string> rest = arguments;
   std::vector<OptionPlace> in_files = places;
+  settings.command = "dttrain";
   // Only as the first word: elsewhere a name that ends in .json is an option's value.
   if (!rest.empty() && is_argument_file(rest.front())) {
     const std::vector<OptionPlace> more = parse_file(rest.front(), settings, given);
     in_files.insert(in_files.end(), more.begin(), more.end());
+    settings.command += " " + one_shell_word(rest.front());
     rest.erase(rest.begin());
   }
   const std::vector<std::string> on_line = parse_words(rest, places, settings, given);

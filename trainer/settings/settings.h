@@ -91,8 +91,10 @@ struct Settings {
   std::string report_to;  // none, tensorboard
   std::string logging_dir;
   bool disable_tqdm = false;
+  std::int64_t report_examples = 10;  // in report.html; 0: none
   std::string debug_dump;
 
+  std::string command;               // as typed, quoted for a shell; secrets are ***
   std::vector<std::string> notices;  // for the user, from rank 0: options without effect
   bool help = false, help_all = false, version = false;
   std::string shell;     // --completion
@@ -115,6 +117,10 @@ std::string data_task(const Settings& settings);
 
 // Call on all ranks. Sets the task and the defaults that depend on it.
 void set_task(Settings& settings, const std::string& task);
+
+// The settings that a run like this one has if nobody gives an option: defaults that depend on the
+// task, and on what the other options ask for, have their values. Files and folders are empty.
+Settings default_settings(const Settings& settings);
 
 // Turns a setting into steps. A setting below 1 is a share of `total`, rounded up.
 std::int64_t resolve_steps(double setting, std::int64_t total);

@@ -265,6 +265,23 @@ void set_task(Settings& s, const std::string& task) {
   }
 }
 
+// What complete_settings() and set_task() fill in depends on these options only.
+Settings default_settings(const Settings& s) {
+  Settings usual;
+  usual.eval_steps = s.eval_strategy == "steps" && s.logging_steps > 0 ? s.logging_steps : 500;
+  usual.report_to = s.logging_dir.empty() ? "none" : "tensorboard";
+  usual.do_eval = s.eval_strategy != "no";
+  usual.task = s.task;
+  usual.version_2_with_negative = s.task_name == "squad_v2";
+  const bool answers = s.task == "qa";
+  usual.max_seq_length = answers ? 384 : 128;
+  if (answers && s.pad_to_max_length) usual.qa_loss = "padded";
+  if (chooses_best(s)) usual.metric_for_best_model = answers ? "f1" : "loss";
+  const std::string& metric = s.metric_for_best_model;
+  usual.greater_is_better = !metric.empty() && !metric.ends_with("loss");
+  return usual;
+}
+
 std::string data_task(const Settings& s) {
   if (s.task != "auto") return s.task;
   const std::string path = first_file(s);
