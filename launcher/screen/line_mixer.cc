@@ -188,7 +188,11 @@ void LineMixer::show_live(std::size_t index, Stream stream, JobTime now) {
   // The last state is enough: a long-running bar must not grow.
   const bool ends = from.pending.ends_with('\r');
   if (!text.empty()) {
-    on.bars.update(index, label_of(facts_[index / 2], stream) + std::string(text));
+    if (is_blank(text)) {
+      on.bars.remove(index);
+    } else {
+      on.bars.update(index, label_of(facts_[index / 2], stream) + std::string(text));
+    }
     if (!on.redraw) on.redraw = std::max(now, on.drawn + kRedraw);
   }
   from.pending = std::string(text) + (ends ? "\r" : "");
@@ -332,7 +336,10 @@ void LineMixer::rank_ended(int rank) {
     Source& from = source(index);
     std::string rest = std::exchange(from.pending, {});
     from.since.reset();
-    if (from.live) {
+    if (from.live && is_blank(last_shown(rest))) {
+      from.live = false;
+      hide_bars(screen(stream), stream);
+    } else if (from.live) {
       rest += '\n';
       whole_line(index, stream, rest, &rest, now_);
     } else if (!rest.empty()) {

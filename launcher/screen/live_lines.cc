@@ -30,6 +30,10 @@ std::string_view last_shown(std::string_view line) {
   return start == std::string_view::npos ? line : line.substr(start + 1);
 }
 
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(' ') == std::string_view::npos;
+}
+
 std::string cut_to_columns(std::string_view text, int columns) {
   std::string shown;
   int used = 0;

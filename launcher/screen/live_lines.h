@@ -34,6 +34,9 @@ class LiveLines {
 // What a terminal finally shows of a line with carriage returns.
 std::string_view last_shown(std::string_view line);
 
+// Programs remove a bar by overwriting it with blanks.
+bool is_blank(std::string_view text);
+
 // The text cut to this many columns; escape sequences take none.
 std::string cut_to_columns(std::string_view text, int columns);
 

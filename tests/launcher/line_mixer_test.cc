@@ -256,6 +256,26 @@ TEST(LineMixer, KeepsProgressBarsOfRanksApartOnATerminal) {
   EXPECT_EQ(text(mixer, kErr), "\r\x1b[1A\x1b[J[0] 100%\n") << "the final state stays";
 }
 
+// As dttrain does before an evaluation, and tqdm with leave=False.
+TEST(LineMixer, LeavesNothingOfABarThatItsProgramOverwritesWithBlanks) {
+  MixerOptions options = labelled();
+  options.one_screen = options.live[0] = options.live[1] = true;
+  LineMixer mixer(2, options);
+  mixer.feed(0, kOut, "\r10%", 0ms);
+  mixer.show_partial_lines(kRedraw);
+  EXPECT_THAT(text(mixer), testing::EndsWith("[0] 10%"));
+  mixer.feed(0, kOut, "\r   \r", kRedraw + 1ms);
+  mixer.show_partial_lines(3 * kRedraw);
+  EXPECT_EQ(text(mixer), "\r\x1b[J");
+  mixer.rank_ended(0);
+  EXPECT_EQ(text(mixer), "");
+  mixer.feed(1, kOut, "\r20%", 4 * kRedraw);
+  mixer.show_partial_lines(6 * kRedraw);
+  mixer.feed(1, kOut, "\r   \r", 6 * kRedraw + 1ms);
+  mixer.rank_ended(1);
+  EXPECT_THAT(text(mixer), testing::EndsWith("[1] 20%\r\x1b[J")) << "even if it ends at once";
+}
+
 TEST(LineMixer, PassesCarriageReturnsOnWhereThereIsNoTerminal) {
   LineMixer mixer(2, false, false);
   mixer.feed(0, kErr, "\r10%\r20%\n", 0ms);
