@@ -254,16 +254,47 @@ def trains(columns, *options, script=None):
     return steps, bars, text
 
 
+ALL_FIGURES = "N% [] N ETA N loss N N tokens/s GEMM N% N steps/s N so far"
+
+
+def shape(line):
+    """A bar or line without its numbers, and without what only several ranks have."""
+    line = re.sub(r"\d[\d.:/e+-]*[kM]?", "N", re.sub(r"[\d.]+ s/step", "N steps/s", line))
+    line = re.sub(r"  net N%|  N% network|  N% of GEMM peak", "", line)
+    return re.sub(r" +", " ", re.sub(r"\[[#.]+\]", "[]", line)).strip()
+
+
+def compare(label, bars, text, columns):
+    """The bars are those of dttrain alone, and nothing of them stays. Returns how each line begins."""
+    for bar in bars:
+        if label == "" and columns == 80:
+            check(len(bar.rstrip()) == columns - 1, "the whole width", bar)
+        figures = shape(bar.removeprefix(label))
+        least = ALL_FIGURES if columns == 200 else "N% [] N ETA N loss N"
+        check(ALL_FIGURES.startswith(figures) and figures.startswith(least), f"figures as in '{ALL_FIGURES}'", bar)
+        check(columns < 200 or len(re.search(r"\[([#.]+)\]", bar)[1]) == 60, "a bar of 60 columns", bar)
+    rows = [row for row in screen(text.encode(), 10000) if row]
+    check(all(row.startswith(label) and "% [" not in row and row.strip() != label.strip() for row in rows),
+          "lines, and no bar", rows)
+    return [shape(row.removeprefix(label)).split(" ")[0] for row in rows]
+
+
 def trainer():
-    """dttrain's lines and its bar fit the terminal of dtlaunch; in a pipe lines are complete and there is no bar."""
-    for label, options in ("[0] ", ["-l"]), ("", []):
-        steps, bars, text = trains(80, *options)
-        check(bars and all(piece.startswith(label) and len(piece) <= 80 for piece in bars + steps), "they fit", text)
+    """dttrain's lines and its bar fit the terminal of dtlaunch and are the same as without it; in a pipe lines are
+    complete and there is no bar."""
+    alone = {}
+    for columns in 80, 200:
+        steps, bars, text = trains(columns, script='"${@:5}"')  # dttrain without dtlaunch
+        check(bars and all(len(piece) <= columns for piece in bars + steps), "they fit without dtlaunch", text)
+        alone[columns] = compare("", bars, text, columns)
+    for columns, label, options, script in ((80, "[0] ", ["-l"], None), (80, "", [], None), (200, "[0] ", ["-l"], None),
+                                            (80, "", [], '"$1" -np 1 "${@:5}"')):
+        steps, bars, text = trains(columns, *options, script=script)
+        check(bars and all(piece.startswith(label) and len(piece) <= columns for piece in bars + steps), "they fit", text)
         check(all("loss" in step and "ETA" in step for step in steps), "what matters most", text)
-    steps, bars, text = trains(80, script='"${@:5}"')  # dttrain alone
-    check(bars and all(len(piece) <= 80 for piece in bars + steps), "they fit without dtlaunch", text)
-    steps, bars, text = trains(200, "-l")
-    check(bars and all("grad_norm" in step and "GEMM peak" in step for step in steps), "all figures", text)
+        check(columns == 80 or all("grad_norm" in step and "GEMM peak" in step for step in steps), "all figures", text)
+        lines = compare(label, bars, text, columns)
+        check(lines == alone[columns], f"the lines of dttrain alone, {alone[columns]}", lines)
     # A rank may have its own pipe: dtlaunch -np 2 --oversubscribe -l sh -c '... | cat'.
     inner = 'exec "${@:1:4}" -l sh -c \'"$@" | cat\' sh "${@:6}"'
     for script in '"$@" | cat', inner:

@@ -144,7 +144,6 @@ double Progress::training_seconds(Clock::time_point since, double paused_then) c
 }
 
 void Progress::draw() {
-  shown_ = Clock::now();
   const double trained = training_seconds(start_, 0);
   // Average over all steps of this run: the first steps are slower, but the estimate is stable.
   const double pace = trained / static_cast<double>(std::max<std::int64_t>(1, steps_));
@@ -167,6 +166,7 @@ void Progress::draw() {
   }
   std::fflush(stdout);
   drawn_ = text.size();
+  shown_ = Clock::now();
 }
 
 // If the window became narrower, the bar takes several rows. dtlaunch clears its own bars; for
@@ -182,6 +182,7 @@ void Progress::clear() {
   }
   std::fflush(stdout);
   drawn_ = 0;
+  shown_ = {};  // the next step redraws it
 }
 
 Progress::Line Progress::log() {
