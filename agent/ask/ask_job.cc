@@ -1,5 +1,5 @@
-// Finds the ranks from outside: agent's record, its guards, their children. So it needs nothing
-// from the agent, which may be busy or stopped.
+// Finds the ranks from outside (found_ranks.h). So it needs nothing from the agent, which may be
+// busy or stopped.
 #include "agent/ask/ask_job.h"
 
 #include <fmt/format.h>
@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <list>
 #include <map>
 #include <span>
@@ -16,78 +15,21 @@
 #include <vector>
 
 #include "agent/ask/asked_rank.h"
+#include "agent/ask/found_ranks.h"
 #include "agent/job/native_stack.h"
-#include "agent/jobs/job_processes.h"
 #include "agent/jobs/jobs_here.h"
 #include "agent/processes/kill_tree.h"
 #include "agent/processes/process_table.h"
 #include "base/fd.h"
 #include "base/limits.h"
-#include "base/machine/job_record.h"
 #include "base/machine/process_handle.h"
 #include "base/text.h"
 
 namespace dtl {
 namespace {
 
-constexpr std::string_view kGuardName = "dtguard";
 // The launcher takes 16 MiB from a host. Half is for native stacks.
 constexpr std::size_t kMostStackBytes = 6 << 20;
-
-struct FoundAgent {
-  JobRecord record;
-  std::string folder;  // for the files of its ranks; see FailureEvidence
-};
-
-std::vector<FoundAgent> agents_of(const std::string& job_id) {
-  std::vector<FoundAgent> agents;
-  for (const RecordFile& file : records_here()) {
-    const JobRecord& record = file.record;
-    if (record.job_id != job_id || record.role != "agent" || !is_running(record.process)) continue;
-    // The record is FOLDER/jobs/NAME.
-    const auto folder = std::filesystem::path(file.path).parent_path().parent_path();
-    agents.push_back(
-        {record, fmt::format("{}/errors-{}-{}", folder.string(), job_id, record.process.pid)});
-  }
-  return agents;
-}
-
-bool is_guard_of(const Process& process, pid_t agent) {
-  return process.parent == agent && process_name(process.pid) == kGuardName;
-}
-
-// A program may overwrite its environment, as those that set their title do. Then its file tells.
-int rank_by_file(const FoundAgent& agent, pid_t pid) {
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(agent.folder, failed)) {
-    const std::string name = entry.path().filename().string();  // rank.12.stack
-    const auto pieces = split(name, '.');
-    if (pieces.size() != 3 || pieces[2] != "stack") continue;
-    if (session_of_writer(entry.path().string()) != pid) continue;
-    if (const auto rank = parse_integer(pieces[1], 0, kMaxRanks)) return static_cast<int>(*rank);
-  }
-  return -1;
-}
-
-std::vector<FoundRank> ranks_of(const FoundAgent& agent, const std::string& job_id,
-                                std::span<const Process> processes) {
-  std::vector<FoundRank> ranks;
-  for (const Process& process : processes) {
-    const Process* parent = find_process(processes, process.parent);
-    if (parent == nullptr || !is_guard_of(*parent, agent.record.process.pid)) continue;
-    // Between fork and exec it is still the guard's program.
-    if (process_name(process.pid) == kGuardName) continue;
-    const std::string job = job_of(process.pid);
-    if (!job.empty() && job != job_id) continue;
-    FoundRank found;
-    found.pid = process.pid;
-    found.rank = job.empty() ? -1 : rank_in_environment(process.pid);
-    if (found.rank < 0) found.rank = rank_by_file(agent, process.pid);
-    found.stack_path = fmt::format("{}/rank.{}.stack", agent.folder, found.rank);
-    ranks.push_back(std::move(found));
-  }
-  return ranks;
-}
 
 std::chrono::milliseconds boot_time() {
   return std::chrono::milliseconds(boot_time_ms());
@@ -139,15 +81,17 @@ std::map<const AskedRank*, std::string> native_lines(const std::list<AskedRank>&
 }  // namespace
 
 Exit ask_job(const std::string& job_id, bool native) {
-  const std::vector<FoundAgent> agents = agents_of(job_id);
+  const std::vector<FoundAgent> agents = find_agents(job_id);
   begin_answer();
   std::string text;
   std::list<AskedRank> ranks;  // they do not move
   std::span<const Process> processes = scan_processes();
   for (const FoundAgent& agent : agents) {
     text += fmt::format("agent {} {}\n", agent.record.process.pid, agent.record.ranks);
-    for (FoundRank& found : ranks_of(agent, job_id, processes)) {
-      ranks.emplace_back(std::move(found), processes, boot_time());
+    for (const pid_t pid : rank_processes(agent, processes)) {
+      if (auto found = identify_rank(agent, pid)) {
+        ranks.emplace_back(std::move(*found), processes, boot_time());
+      }
     }
   }
   if (!ranks.empty()) await_answers(ranks);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/ask/found_ranks.h"
 #include "agent/job/rank_observer.h"
 #include "agent/job/stack_file.h"
 #include "agent/processes/process_table.h"
@@ -18,13 +19,6 @@
 #include "wire/messages.h"
 
 namespace dtl {
-
-// A rank's process as found among the machine's processes.
-struct FoundRank {
-  int rank = -1;  // -1: its environment does not say
-  pid_t pid = 0;
-  std::string stack_path;  // see stack_file.h
-};
 
 // Each line begins with "| ", so a rank's text cannot look like another line of the answer.
 std::string quoted_lines(const std::string& text);

@@ -22,33 +22,6 @@ constexpr std::size_t kMaxAnswerBytes = 16 << 20;
 
 using Take = std::function<bool(std::string_view)>;
 
-// Passes on the bytes after the marker line. Throws Error without the host's name, which the caller
-// adds.
-awaitable<void> read_answer(AgentStream& stream, Host host, Take take) {
-  std::string received;
-  bool found = false;
-  for (;;) {
-    std::string bytes = co_await stream.read();
-    // kUnreachable and not kOs: followers of a log take it as a reason to log in again.
-    if (bytes.empty() && found && stream.ending() == kConnectionLost) {
-      throw Error(Exit::kUnreachable, "connection lost", "it was there a moment ago");
-    }
-    if (bytes.empty() && found) co_return;
-    if (bytes.empty()) {
-      if (const auto refusal = refused_agent(host, stream)) throw *refusal;
-      throw Error(Exit::kOs, "no answer from dtagent", describe_ending(stream));
-    }
-    if (!found) {
-      received += bytes;
-      auto rest = find_answer(received);
-      if (!rest) continue;
-      found = true;
-      bytes = std::move(*rest);
-    }
-    if (!bytes.empty() && !take(bytes)) co_return;
-  }
-}
-
 awaitable<void> ask_one(asio::io_context& context, Answer* answer, AgentRunner run,
                         std::vector<std::string> arguments, std::chrono::milliseconds patience) {
   const std::string name = answer->host.name;
@@ -86,6 +59,31 @@ awaitable<void> follow_one(asio::io_context& context, Host host, StartOptions op
 }
 
 }  // namespace
+
+awaitable<void> read_answer(AgentStream& stream, Host host, Take take) {
+  std::string received;
+  bool found = false;
+  for (;;) {
+    std::string bytes = co_await stream.read();
+    // kUnreachable and not kOs: followers of a log take it as a reason to log in again.
+    if (bytes.empty() && found && stream.ending() == kConnectionLost) {
+      throw Error(Exit::kUnreachable, "connection lost", "it was there a moment ago");
+    }
+    if (bytes.empty() && found) co_return;
+    if (bytes.empty()) {
+      if (const auto refusal = refused_agent(host, stream)) throw *refusal;
+      throw Error(Exit::kOs, "no answer from dtagent", describe_ending(stream));
+    }
+    if (!found) {
+      received += bytes;
+      auto rest = find_answer(received);
+      if (!rest) continue;
+      found = true;
+      bytes = std::move(*rest);
+    }
+    if (!bytes.empty() && !take(bytes)) co_return;
+  }
+}
 
 AgentRunner runner_by(const StartOptions& options) {
   return [options](asio::io_context& context, Host host, std::vector<std::string> arguments) {

@@ -36,6 +36,11 @@ std::vector<Answer> ask_agents(const std::vector<Host>& hosts, const AgentRunner
                                const std::vector<std::string>& arguments,
                                std::chrono::milliseconds patience, int give_up = -1);
 
+// Passes on what an agent answers, after the marker line, in pieces until it ends or `take` returns
+// false. No deadline. Throws Error without the host's name, which the caller adds.
+awaitable<void> read_answer(AgentStream& stream, Host host,
+                            std::function<bool(std::string_view)> take);
+
 // Asks one host for an answer that may take hours, such as a log, and passes it on in pieces until
 // it ends or `take` returns false. No deadline. Throws Error.
 void follow_answer(const Host& host, const StartOptions& options,

@@ -65,20 +65,13 @@ std::string table_of(const std::vector<Host>& hosts, const std::vector<Link>& li
   return link_table(names, gbits);
 }
 
-// The option comes before the variable.
-ColorMode wanted_color(const SubcommandOptions& options, const Variables& environment) {
-  if (!options.color.empty()) return parse_color(options.color, "--color " + options.color);
-  const std::string value = variable(environment, "DTL_COLOR");
-  return parse_color(value, "DTL_COLOR=" + value);
-}
-
 class Doctor {
  public:
   Doctor(const SubcommandOptions& options, const Surroundings& around,
          const MakeStarter& make_starter)
       : options_(options),
         around_(around),
-        color_(wanted_color(options, around.environment)),
+        color_(wanted_color(options.color, around.environment)),
         // Hosts that are named come before those of the scheduler's job that this process is in.
         scheduled_(options.names_hosts() ? JobSettings() : settings_of_scheduler(around)),
         hosts_(scheduled_.request.hosts.empty() ? named_hosts(options) : scheduled_.request.hosts),

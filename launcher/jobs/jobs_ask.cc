@@ -1,92 +1,27 @@
-// dtlaunch ask: first finds out which hosts have the job, then asks each of them about its ranks.
-// It needs no answer of the job's launcher and agents, so it works for a job that hangs.
+// dtlaunch ask: first finds out which hosts have the job (job_hosts.h), then asks each of them
+// about its ranks. It needs no answer of the job's launcher and agents, so it works for a job that
+// hangs.
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/host_name.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "launcher/agents/agent_query.h"
 #include "launcher/jobs/ask_view.h"
+#include "launcher/jobs/job_hosts.h"
 #include "launcher/jobs/jobs_commands.h"
 #include "launcher/jobs/rank_answers.h"
-#include "plan/request/host_token.h"
 
 namespace dtl {
 namespace {
 
 std::string job_word(const JobView& job) {
   return fmt::format("job {}", job.id);
-}
-
-// Throws unless the job runs.
-void check_runs(const JobView& job) {
-  switch (job.status) {
-    case JobStatus::kAlive:
-      if (job.state != kWaitingState) return;
-      throw Error(Exit::kBadInput, job_word(job) + ": cannot ask its ranks",
-                  "it waits in line for cores", "dtlaunch queue");
-    case JobStatus::kEnded:
-      throw Error(Exit::kBadInput, job_word(job) + ": cannot ask its ranks",
-                  fmt::format("it has ended, with status {}", job.record.exit_status),
-                  "dtlaunch logs " + job.id.substr(0, 4));
-    case JobStatus::kLost:
-    case JobStatus::kLeftover:
-    case JobStatus::kCleaned:
-      throw Error(Exit::kBadInput, job_word(job) + ": cannot ask its ranks",
-                  "its launcher was killed, and no agent runs them", "dtlaunch ps -a");
-  }
-}
-
-// A worker knows only its own share; the launcher's host has the names of the others.
-JobView whole_job(const JobsCommand& command, const StartOptions& start, int* failed) {
-  const std::vector<JobView> jobs = list_jobs(command.hosts, start, failed);
-  JobView job = find_job(jobs, command.job);
-  if (job.launcher_seen || job.agents.empty()) return job;
-  std::vector<Host> hosts = job.agents;
-  hosts.push_back(launcher_host_of(job));
-  for (const JobView& found : list_jobs(hosts, start, failed)) {
-    if (found.id == job.id) job = found;
-  }
-  return job;
-}
-
-// A name in the launcher's record, as it is reached from here.
-Host reached_host(const std::string& name, const JobsCommand& command, const JobView& job) {
-  const auto given = std::find_if(command.hosts.begin(), command.hosts.end(),
-                                  [&](const Host& host) { return host.name == name; });
-  if (given != command.hosts.end() && !is_loopback_name(name)) return *given;
-  Host host;
-  host.name = name;
-  host.here = name == own_host_name();
-  // On the launcher's host these names mean that host.
-  const bool is_launchers = name == job.record.host || is_loopback_name(name);
-  return is_launchers && !host.here ? job.asked_launcher_host : host;
-}
-
-std::vector<Host> hosts_of_job(const JobsCommand& command, const JobView& job) {
-  std::vector<Host> hosts;
-  std::set<std::string> names;
-  const auto add = [&](const Host& host) {
-    // This machine has been asked under its own name, which says more.
-    if (is_loopback_name(host.name) && names.contains(own_host_name())) return;
-    if (names.insert(host.name).second) hosts.push_back(host);
-  };
-  if (job.launcher_seen) {
-    for (const std::string& name : split(job.record.hosts, ',')) {
-      if (!name.empty()) add(reached_host(name, command, job));
-    }
-  }
-  for (const Host& host : job.agents) add(host);
-  return hosts;
 }
 
 std::vector<HostAnswer> ask_hosts(const std::vector<Host>& hosts, const JobView& job, bool native,
@@ -131,7 +66,7 @@ void tell_of_missing(const JobAnswer& answer, const JobView& job) {
 int ask_ranks(const JobsCommand& command, const StartOptions& start) {
   int failed = 0;
   const JobView job = whole_job(command, start, &failed);
-  check_runs(job);
+  check_runs(job, "cannot ask its ranks");
   // Hosts that the job does not need may be down.
   if (job.launcher_seen) failed = 0;
   std::vector<SilentHost> silent;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "launcher/options/surroundings.h"
 
 namespace dtl {
 namespace {
@@ -96,6 +97,12 @@ ColorMode parse_color(const std::string& text, const std::string& typed) {
   const std::string near = nearest_word(text, words);
   throw option_error(typed, fmt::format("not one of {}", join(words, ", ")),
                      "--color " + (near.empty() ? words[0] : near));
+}
+
+ColorMode wanted_color(const std::string& option, const Variables& environment) {
+  if (!option.empty()) return parse_color(option, "--color " + option);
+  const std::string* const value = find_variable(environment, "DTL_COLOR");
+  return value == nullptr ? ColorMode::kAuto : parse_color(*value, "DTL_COLOR=" + *value);
 }
 
 ConsoleOptions console_options(OutputChoice choice, const std::string& directory) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "launcher/screen/console_options.h"
+#include "plan/request/request.h"
 
 namespace dtl {
 
@@ -26,6 +27,8 @@ struct OutputChoice {
 // typed: the option or variable with its value, for the error. Empty text means auto. Throws
 // Error(kUsage).
 ColorMode parse_color(const std::string& text, const std::string& typed);
+// Of a subcommand: its --color comes before the variable DTL_COLOR. Throws Error(kUsage).
+ColorMode wanted_color(const std::string& option, const Variables& environment);
 
 // The settings for the screen. A relative --log-dir starts at `directory`, so it is the same folder
 // on every node. Whether the job has the ranks of --only is checked after planning. Throws
