@@ -34,6 +34,7 @@
 #include "agent/node/nics.h"
 #include "agent/options.h"
 #include "agent/processes/kill_tree.h"
+#include "agent/watch/watch_jobs.h"
 #include "base/error.h"
 #include "base/library.h"
 #include "base/log.h"
@@ -311,6 +312,7 @@ Exit run(const AgentOptions& asked, CommandLine line) {
   if (!asked.fence.empty()) return fence_job(id_of("--fence", asked.fence));
   if (!asked.end.empty()) return end_job(id_of("--end", asked.end), signal_of(asked));
   if (!asked.ask.empty()) return ask_job(id_of("--ask", asked.ask), asked.native);
+  if (!asked.watch.empty()) return watch_jobs(parse_watch_wish(asked.watch, asked.words[0]));
   if (!asked.log_of.empty()) {
     return send_log(id_of("--log", asked.log_of), {asked.follow, asked.from_end, asked.after});
   }

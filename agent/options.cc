@@ -45,6 +45,7 @@ const OptionTable<A>& agent_table() {
        into::text<&A::ask>()},
       {"", {"--native"}, "", "with --ask: also ask a debugger, which stops each rank briefly",
        into::flag<&A::native>()},
+      {"", {"--watch"}, "JOB PERIOD", "the same again and again; JOB: or all", into::text<&A::watch>()},
       {"", {"--log"}, "JOB", "print the output of a job that was launched here",
        into::text<&A::log_of>()},
       {"", {"--follow"}, "", "with --log: continue until the job ends", into::flag<&A::follow>()},
@@ -102,9 +103,10 @@ void check_asked_once(const OptionWords& words, const std::vector<std::string>& 
       fits &= words.has(added->to) || (!added->or_to.empty() && words.has(added->or_to));
     }
   }
-  // Only two options take words after their value: --receive its files, --end a signal number.
-  const bool takes_words = words.has("--receive") || (words.has("--end") && words.rest.size() == 1);
-  fits &= takes_words || (words.rest.empty() && !words.has("--end"));
+  // Few options take words after their value: --receive its files, --end a signal number, --watch a
+  // period.
+  const bool takes_one = words.has("--end") || words.has("--watch");
+  fits &= words.has("--receive") || words.rest.size() == (takes_one ? 1U : 0U);
   if (asked == 1 && fits) return;
   if (arguments.empty()) throw Error(Exit::kUsage, "no option given", "", kHelp);
   throw Error(Exit::kUsage, join(arguments, " "), "these do not go together", kHelp);

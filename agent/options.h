@@ -25,6 +25,7 @@ struct AgentOptions {
   std::string log_of;     // --log
   std::string ask;        // --ask
   bool native = false;    // --native
+  std::string watch;      // --watch; words has the period
   bool follow = false, from_end = false;
   std::string after;    // --after
   std::string end;      // --end; words has the signal
@@ -32,7 +33,7 @@ struct AgentOptions {
   std::string shell;    // --completion
   bool help = false, version = false, verbose = false;
 
-  std::vector<std::string> words;  // after --end JOB and --receive NAME
+  std::vector<std::string> words;  // after --end JOB, --watch JOB and --receive NAME
 };
 
 // arguments: without argv[0]. Checks that exactly one action is asked for, and no option that
