@@ -29,8 +29,9 @@ std::string take_job(const std::string& name, const SubcommandOptions& options) 
   }
   const std::vector<std::string>& words = options.words;
   const char* list = name == "show" ? "dtlaunch history" : "dtlaunch ps";
-  // Only this machine's newest job is meant without an id.
-  if (words.empty() && may_omit_job(name) && !options.names_hosts()) return {};
+  // Only this machine's newest job is meant without an id; top shows all jobs then.
+  const bool all_are_meant = name == "top";
+  if (words.empty() && may_omit_job(name) && (all_are_meant || !options.names_hosts())) return {};
   if (words.size() != 1) {
     throw option_error(name,
                        words.empty() ? "needs the id of a job"
@@ -50,7 +51,7 @@ bool wants_job(const std::string& name) {
 }
 
 bool may_omit_job(const std::string& name) {
-  return name == "logs" || name == "show";
+  return name == "logs" || name == "show" || name == "top";
 }
 
 JobsCommand parse_jobs_command(const std::string& name, const std::vector<std::string>& arguments) {

@@ -1,7 +1,7 @@
 #pragma once
-// JobsCommand: the command lines of dtlaunch ps, queue, logs, attach, ask, kill, cancel and clean
-// as one value; dtlaunch-jobs(1). They ask hosts about jobs and share their options; launcher/jobs
-// runs them.
+// JobsCommand: the command lines of dtlaunch ps, queue, logs, attach, ask, top, kill, cancel and
+// clean as one value; dtlaunch-jobs(1). They ask hosts about jobs and share their options;
+// launcher/jobs runs them, and launcher/top one of them.
 
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace dtl {
 
 struct JobsCommand : SubcommandOptions {
   std::vector<Host> hosts;  // to ask; this machine if the line names none
-  // A prefix of its id; empty for ps, queue and clean, and for the newest job.
+  // A prefix of its id; empty for ps, queue and clean, for the newest job, and for all jobs (top).
   std::string job;
 };
 
@@ -27,7 +27,7 @@ std::string take_job(const std::string& name, const SubcommandOptions& options);
 
 // Whether the subcommand takes the id of a job.
 bool wants_job(const std::string& name);
-// Whether it means the newest job without one.
+// Whether it means something without one: the newest job, or all.
 bool may_omit_job(const std::string& name);
 
 // dtlaunch ps --help; also of history and show

@@ -25,7 +25,8 @@ using Row = OptionRow<Sub>;
 
 constexpr std::string_view kOptions = "Options";
 constexpr double kMostIdleHours = 10000;
-constexpr double kMostLookFor = 24.0 * 3600;  // seconds
+constexpr double kMostLookFor = 24.0 * 3600;              // seconds
+constexpr double kLeastPeriod = 0.5, kMostPeriod = 3600;  // seconds
 constexpr int kMaxPodCpus = 65536;
 constexpr int kMostPodGrace = 7 * 24 * 3600;       // seconds
 constexpr int kMostPodDeadline = 366 * 24 * 3600;  // seconds
@@ -296,6 +297,17 @@ std::vector<Row> own_rows(const std::string& name) {
             {kOptions, {"--json"}, "", "print everything as JSON", into::flag<&Sub::json>()},
             {kOptions, {"-w", "--wide"}, "", "never shorten lines, even on a terminal",
              into::flag<&Sub::wide>()}};
+  }
+  if (name == "top") {
+    return {{kOptions, {"--once"}, "", "print one page, measured for a second, and end", into::flag<&Sub::once>()},
+            {kOptions, {"--period"}, "SECONDS", "from one page to the next; default 2, with --once 1",
+             into::real<&Sub::period_s>(kLeastPeriod, kMostPeriod)},
+            {kOptions, {"--json"}, "", "print JSON, a line each period; with --once, one object",
+             into::flag<&Sub::json>()},
+            {kOptions, {"-w", "--wide"}, "", "with --once: never shorten lines, even on a terminal",
+             into::flag<&Sub::wide>()},
+            {kOptions, {"--color"}, "auto|always|never", "colour stragglers and lost hosts; default auto: on a terminal",
+             into::word<&Sub::color>()}};
   }
   if (name == "kill") {
     return {{kOptions, {"-s", "--signal"}, "SIGNAL", "send this signal; default TERM, which ends the job",

@@ -41,7 +41,7 @@ struct SubcommandOptions {
   std::string hostfile, host_list;                                // -hostfile, -hosts
   bool accept_new_host_keys = false;                              // doctor, forecast, push, up
   bool all = false;                                               // ps, history
-  bool wide = false;                                              // ps, queue, ask
+  bool wide = false;                                              // ps, queue, ask, top
   bool epochs = false, cores = false;                             // ps
   bool failed = false;                                            // history
   std::string since;                                              // history, as typed
@@ -51,15 +51,17 @@ struct SubcommandOptions {
   std::optional<int> rank;                                        // logs
   std::chrono::milliseconds reconnect = std::chrono::minutes(1);  // logs, attach
   bool native = false;                                            // ask
+  bool once = false;                                              // top
+  double period_s = 0;                                            // top; 0: not given
   int signal = 15;                                                // kill
   bool remove = false;                                            // push
   bool list = false;                                              // up
   std::chrono::seconds idle = std::chrono::hours(8);              // up; without a launch
   std::string interface;                                          // doctor, forecast
   std::string python;                                             // doctor
-  std::string color;                                              // doctor
+  std::string color;                                              // doctor, top
   bool quick = false;                                             // doctor
-  bool json = false;  // doctor, forecast, ps, queue, ask, up, history, show
+  bool json = false;  // doctor, forecast, ps, queue, ask, top, up, history, show
   int verbosity = 0;  // doctor
   KubeWords kube;
   ForecastWords forecast;

@@ -23,6 +23,7 @@ std::span<const Subcommand> subcommand_table() {
       {"show", "show what happened to a job, now or later"},
       {"logs", "show the output of a job started with --detach"},
       {"attach", "follow a job; exits with its status"},
+      {"top", "watch jobs: ranks, training, who waits for whom"},
       {"ask", "show what each rank of a running job does, with stacks"},
       {"kill", "end a job, or send it a signal"},
       {"clean", "end processes and remove files that dead jobs left"},
@@ -50,7 +51,7 @@ std::string meant_subcommand(std::string_view word) {
   // squeue, qdel, pstack.
   constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
       {"status", "ps"},    {"list", "ps"},       {"ls", "ps"},          {"jobs", "ps"},
-      {"top", "ps"},       {"stop", "kill"},     {"end", "kill"},       {"log", "logs"},
+      {"htop", "top"},     {"stop", "kill"},     {"end", "kill"},       {"log", "logs"},
       {"tail", "logs"},    {"cleanup", "clean"}, {"check", "doctor"},   {"sbatch", "submit"},
       {"qsub", "submit"},  {"bsub", "submit"},   {"squeue", "queue"},   {"qstat", "queue"},
       {"bjobs", "queue"},  {"line", "queue"},    {"scancel", "cancel"}, {"qdel", "cancel"},

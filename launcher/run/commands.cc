@@ -39,6 +39,7 @@
 #include "launcher/run/run_job.h"
 #include "launcher/schedulers/step_starters.h"
 #include "launcher/step/agent_step.h"
+#include "launcher/top/top_command.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -61,6 +62,7 @@ int run_subcommand(const std::string& name, const std::vector<std::string>& argu
        {"ps", "queue", "logs", "attach", "ask", "kill", "cancel", "clean"}) {
     if (name == jobs_command) return run_jobs_command(name, arguments, start);
   }
+  if (name == "top") return run_top_command(arguments, current_surroundings().environment, start);
   if (name == "up" || name == "down") {
     return run_keep_command(name, arguments, start, find_scheduler_job);
   }

@@ -193,9 +193,9 @@ Completion own_completion() {
     }
     if (command.name == "kube") command.operand = {Fill::kNothing, {"render"}};
     if (takes_job(command.name)) {
-      // A job that is over has nothing to kill or to ask.
-      const bool running =
-          command.name == "kill" || command.name == "cancel" || command.name == "ask";
+      // A job that is over has nothing to kill, to ask or to watch.
+      const bool running = command.name == "kill" || command.name == "cancel" ||
+                           command.name == "ask" || command.name == "top";
       command.operand.fill = running ? Fill::kRunningJob : Fill::kJob;
     }
     completion.commands.push_back(std::move(command));

@@ -32,6 +32,7 @@ def main():
     if library.dt_comm_from_env(ctypes.byref(comm)):
         sys.exit("the ranks cannot meet")
     barrier(comm)
+    library.dt_progress(*(ctypes.c_uint64(number) for number in (7, 10, 0)), ctypes.c_double(0.5))
     print(f"rank {os.environ['RANK']} pid {os.getpid()}", flush=True)
     if os.environ["RANK"] == "2":
         hold(sys.argv[1])

@@ -127,7 +127,7 @@ def with_id(item, folder):
     """The command with the id of a job in the place of the example's."""
     if EXAMPLE_ID not in item.text:
         return item.text
-    ranks = "sleep 1000" if item.text.startswith(("dtlaunch ask", "dtlaunch kill")) else "python3 train.py"
+    ranks = "sleep 1000" if item.text.startswith(("dtlaunch ask", "dtlaunch top", "dtlaunch kill")) else "python3 train.py"
     status, output = run_on("node1", folder, f"dtlaunch --detach -f hosts {ranks} 2>/dev/null")
     if status != 0:
         fail(f"{item.where()}: no job was started: {output}")
@@ -152,7 +152,7 @@ def run_command(item, folder):
     else:
         command = with_id(item, folder)
         expect(item, host_of(item), folder, command)
-        if command.startswith("dtlaunch ask"):  # its job would keep cores from the next ones
+        if command.startswith(("dtlaunch ask", "dtlaunch top --once")):  # its job would keep cores from the next ones
             run_on("node1", folder, "dtlaunch kill " + command.split()[-1])
 
 

@@ -10,40 +10,15 @@
 #include "launcher/keep/kept_json.h"
 #include "launcher/report/plan_json.h"
 #include "launcher/request/facts_json.h"
+#include "tests/launcher/json_members.h"
 
 namespace dtl::json_answers_test {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using json_members::Json;
+using json_members::members;
+using json_members::schema;
 using testing::HasSubstr;
-
-// "jobs[].ranks number" for each value; of a list only the first element counts.
-void add_members(const std::string& path, const Json& value, std::string& text) {
-  if (value.is_object()) {
-    if (!path.empty()) text += path + " object\n";
-    for (const auto& [name, member] : value.items()) {
-      add_members(path.empty() ? name : path + "." + name, member, text);
-    }
-  } else if (value.is_array()) {
-    text += path + " list\n";
-    if (!value.empty()) add_members(path + "[]", value[0], text);
-  } else {
-    text += path + " " + value.type_name() + "\n";
-  }
-}
-
-std::string members(const std::string& answer) {
-  EXPECT_TRUE(answer.ends_with("}\n"));
-  std::string text = "\n";
-  add_members("", Json::parse(answer), text);
-  return text;
-}
-
-std::string schema(const std::string& answer) {
-  const Json json = Json::parse(answer);
-  EXPECT_EQ(json.begin().key(), "schema");
-  return json["schema"];
-}
 
 JobView job() {
   JobView job;
