@@ -64,7 +64,7 @@ double highest_of(const std::vector<std::vector<double>>& curves) {
   return highest > 0 ? highest : 1;
 }
 
-bool is_used(const ReportTable& table, std::size_t column) {
+bool is_used(const ReportList& table, std::size_t column) {
   return std::any_of(table.rows.begin(), table.rows.end(),
                      [&](const auto& row) { return column < row.size() && !row[column].empty(); });
 }
@@ -104,7 +104,7 @@ std::string_view parts_style() {
   return kPartsStyle;
 }
 
-std::string table_html(const ReportTable& table) {
+std::string list_html(const ReportList& table) {
   if (table.rows.empty()) return "";
   std::string html = fmt::format("<h2>{}</h2>\n<table><thead><tr>", html_text(table.title));
   std::vector<std::size_t> used;

@@ -14,7 +14,7 @@ struct ReportColumn {
   std::string name;
   bool is_number = false;
 };
-struct ReportTable {
+struct ReportList {
   std::string title;
   std::vector<ReportColumn> columns;
   std::vector<std::vector<std::string>> rows;  // a text for each column
@@ -24,7 +24,7 @@ struct ReportTable {
 };
 // Empty for a table without rows. On a narrow screen each row is a list. Columns without any text
 // are left out.
-std::string table_html(const ReportTable& table);
+std::string list_html(const ReportList& table);
 
 // Lines as they were printed, in a fixed-width font; empty for an empty text.
 std::string printed_html(const std::string& title, const std::string& text);

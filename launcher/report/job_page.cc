@@ -208,7 +208,7 @@ std::vector<std::size_t> shown_ranks(const ReportedJob& job) {
 }
 
 std::string ranks_html(const ReportedJob& job) {
-  ReportTable table;
+  ReportList table;
   table.title = "Ranks";
   table.columns = {{"rank", true},
                    {"host"},
@@ -229,7 +229,7 @@ std::string ranks_html(const ReportedJob& job) {
     table.rows.push_back(rank_row(job.ranks[i]));
     if (!curves.empty()) table.curves.push_back(curves[i]);
   }
-  std::string html = table_html(table);
+  std::string html = list_html(table);
   if (job.ranks.size() > kMostRows) {
     html += fmt::format(
         "<p>{} of {} ranks: those that failed, and the first ones. The JSON report has all.</p>\n",
@@ -241,17 +241,17 @@ std::string ranks_html(const ReportedJob& job) {
 // ---- where it ran
 
 std::string hosts_html(const ReportedJob& job) {
-  ReportTable table;
+  ReportList table;
   table.title = "Hosts";
   table.columns = {{"host"}, {"address"}, {"interface"}, {"agent up", true}, {"clean", true}};
   for (const ReportedHost& host : job.hosts) {
     table.rows.push_back(
         {host.name, host.address, host.interface, time_at(host.up), time_at(host.finished)});
   }
-  if (table.rows.size() <= kMostRows) return table_html(table);
+  if (table.rows.size() <= kMostRows) return list_html(table);
   const std::size_t count = table.rows.size();
   table.rows.resize(kMostRows);
-  return table_html(table) + fmt::format("<p>The first {} of {} hosts.</p>\n", kMostRows, count);
+  return list_html(table) + fmt::format("<p>The first {} of {} hosts.</p>\n", kMostRows, count);
 }
 
 // One line for all hosts that run the same version.

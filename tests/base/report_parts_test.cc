@@ -14,25 +14,25 @@ using testing::Not;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 TEST(ReportParts, ATableEscapesItsTextsAndNamesThemForNarrowScreens) {
-  ReportTable table;
+  ReportList table;
   table.title = "Ranks";
   table.columns = {{"rank", true}, {"host"}, {"empty"}};
   table.rows = {{"0", "<script>", ""}, {"1", "n2", ""}};
-  const std::string html = table_html(table);
+  const std::string html = list_html(table);
   EXPECT_THAT(html, Not(HasSubstr("<script")));
   EXPECT_THAT(html, HasSubstr("<td class=\"number\" data-name=\"rank\">0</td>"));
   EXPECT_THAT(html, HasSubstr("<td data-name=\"host\">&lt;script&gt;</td>"));
   EXPECT_THAT(html, Not(HasSubstr("empty")));
-  EXPECT_EQ(table_html(ReportTable{"Ranks", {{"rank"}}, {}, "", {}}), "");
+  EXPECT_EQ(list_html(ReportList{"Ranks", {{"rank"}}, {}, "", {}}), "");
 }
 
 TEST(ReportParts, CurvesOfATableHaveOneScaleAndLeaveOutWhatIsUnknown) {
-  ReportTable table;
+  ReportList table;
   table.columns = {{"rank", true}};
   table.rows = {{"0"}, {"1"}, {"2"}};
   table.curve_name = "cores";
   table.curves = {{1, kUnknown, 2}, {0, 4, -1}, {kUnknown}};
-  const std::string html = table_html(table);
+  const std::string html = list_html(table);
   EXPECT_THAT(html, HasSubstr("points=\"0,15 100,10 \""));
   EXPECT_THAT(html, HasSubstr("points=\"0,20 50,0 100,20 \""));
   EXPECT_THAT(html, HasSubstr("<td data-name=\"cores\"></td>"));
