@@ -1,8 +1,8 @@
 #pragma once
 // JobSeries: what the ranks of a job used over its time (CPU, memory, network, output), and how far
-// its training came. It needs a few hundred KiB at most, and 150 bytes a rank, however long the job
-// runs: once it has kMostPoints points, each two become one. Samples come from agents, so counters
-// may jump or go backwards; such a step counts as unknown. Pure: the caller has the clock.
+// its training came. It needs 0.8 MB at most, and some 130 bytes a rank, however long the job runs:
+// once it has kMostPoints points, each two become one. Samples come from agents, so counters may
+// jump or go backwards; such a step counts as unknown. Pure: the caller has the clock.
 //
 // Up to kMostSeriesRanks ranks, each has curves of its own; beyond, the lowest, the median and the
 // highest of all ranks at each point are kept.
