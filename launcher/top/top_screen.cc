@@ -18,9 +18,11 @@ constexpr std::string_view kToTop = "\x1b[H", kClearLine = "\x1b[2K", kClearBelo
 
 }  // namespace
 
-// dtlaunch ignores SIGTTOU, so nothing else keeps it from a terminal that others use.
+// dtlaunch ignores SIGTTOU, so nothing else keeps it from a terminal that others use. In a PID
+// namespace the terminal's group may be unknown (0); then nobody else uses it here.
 void TopScreen::enter() {
-  if (entered_ || ::tcgetpgrp(output_) != ::getpgrp()) return;
+  const pid_t front = ::tcgetpgrp(output_);
+  if (entered_ || (front > 0 && front != ::getpgrp())) return;
   termios settings{};
   if (::tcgetattr(input_, &settings) == 0) {
     before_ = settings;
