@@ -47,7 +47,7 @@ class Terminal:
         end = time.monotonic() + DEADLINE_S
         while not re.search(pattern, self.seen, re.S):
             if time.monotonic() > end:
-                sys.exit(f"top: waited in vain for {what}; seen: {self.seen!r}")
+                sys.exit(f"top: waited in vain for {what}; seen: {self.seen[-3000:]!r}")
             self.read()
 
     def ended(self):
@@ -58,12 +58,12 @@ class Terminal:
             if pid:
                 self.read()
                 return status
-        sys.exit(f"top: does not end; seen: {self.seen!r}")
+        sys.exit(f"top: does not end; seen: {self.seen[-3000:]!r}")
 
 
 def check(condition, what, terminal):
     if not condition:
-        sys.exit(f"top: {what}; seen: {terminal.seen!r}")
+        sys.exit(f"top: {what}; seen: {terminal.seen[-3000:]!r}")
 
 
 def pages(seen):
@@ -71,7 +71,7 @@ def pages(seen):
     shown = []
     for page in seen.split(b"\x1b[H")[1:]:
         text = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", page).decode()
-        shown.append(text.split("\r\n"))
+        shown.append(re.split("\r+\n", text))
     return shown
 
 
@@ -97,7 +97,7 @@ if ACT != "quit":
 
 # A narrower and lower terminal.
 terminal.seen = b""
-resize(terminal.fd, 80, 10)
+resize(terminal.fd, 80, 9)
 os.kill(terminal.pid, signal.SIGWINCH)
 terminal.wait_for(rb"more rank.*\x1b\[H.*more rank", "a lower page")
 # ^Z gives the terminal back until the process continues.
