@@ -120,8 +120,7 @@ std::string help_text() {
       "them together. Without a program: the job file ./dtlaunch.toml, or a short demo.\n";
   text += options_text(common_options()) + commands_text();
   text +=
-      "\nExamples\n"
-      "  dtlaunch -f hosts -np 4 -ppn 2 python3 train.py\n"
+      "\nExample: dtlaunch -f hosts -np 4 -ppn 2 python3 train.py\n"
       "\nMore help\n"
       "  dtlaunch help TOPIC    ";
   text += topic_names() + ",\n                         " + join(file_topics(), ", ") +

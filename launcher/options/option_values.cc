@@ -169,4 +169,15 @@ std::string read_seconds(const std::string& text, std::string_view option, doubl
   return wrong;
 }
 
+std::optional<int> signal_by_name(std::string_view text) {
+  if (const auto number = parse_integer(text, 1, 64)) return static_cast<int>(*number);
+  std::string wanted = to_lower(text);
+  if (!wanted.starts_with("sig")) wanted = "sig" + wanted;
+  // From 32 on libc reserves two signals, and the rest have no names.
+  for (int signal = 1; signal < 32; ++signal) {
+    if (to_lower(signal_name(signal)) == wanted) return signal;
+  }
+  return std::nullopt;
+}
+
 }  // namespace dtl

@@ -65,4 +65,8 @@ constexpr double kMaxSeconds = 366.0 * 24 * 3600;  // of options that take secon
 std::string read_seconds(const std::string& text, std::string_view option, double low, double high,
                          JobTime& time);
 
+// The number of a signal: "TERM", "SIGTERM", "15"; nullopt if there is no such signal. Real-time
+// signals have only numbers.
+std::optional<int> signal_by_name(std::string_view text);
+
 }  // namespace dtl

@@ -91,8 +91,4 @@ void refuse_words(const std::string& name, const SubcommandOptions& options);
 // machine. Throws Error(kUsage) and Error(kBadInput).
 std::vector<Host> named_hosts(const SubcommandOptions& options);
 
-// The number of a signal: "TERM", "SIGTERM", "15"; nullopt if there is no such signal. Real-time
-// signals have only numbers.
-std::optional<int> signal_by_name(std::string_view text);
-
 }  // namespace dtl

@@ -126,11 +126,12 @@ TEST(NoticeBudget, CutsWhatIsTooLong) {
 TEST(NoticeBudget, GrowsAgainWithTime) {
   NoticeBudget budget;
   for (int i = 0; i < NoticeBudget::kMost; ++i) EXPECT_TRUE(budget.admit("a", JobTime(0)));
+  EXPECT_THAT(budget.admit("a", JobTime(0)).value_or(""), HasSubstr("too many notices"));
   EXPECT_FALSE(budget.admit("a", JobTime(0)));
   EXPECT_FALSE(budget.admit("a", NoticeBudget::kRefill - JobTime(1)));
   EXPECT_TRUE(budget.admit("a", NoticeBudget::kRefill));
   EXPECT_FALSE(budget.admit("a", NoticeBudget::kRefill));
-  EXPECT_EQ(budget.left_out(), 3u);
+  EXPECT_EQ(budget.left_out(), 4u);
 }
 
 }  // namespace

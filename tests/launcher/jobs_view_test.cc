@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "launcher/options/jobs_options.h"
+#include "launcher/options/option_values.h"
 
 namespace dtl::jobs_view_test {
 namespace {
