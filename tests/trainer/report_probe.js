@@ -111,14 +111,15 @@
     return {title: chart.querySelector("h2").firstChild.data.trim(), curves,
             x: ticks("x"), y: ticks("y")};
   });
-  const tables = Object.fromEntries([...document.querySelectorAll("table")].map((table) => [
+  const tables = Object.fromEntries([...document.querySelectorAll("section table")].map((table) => [
     table.closest("section").querySelector("h2").textContent,
     [...table.rows].slice(1).map((row) => [...row.cells].map((cell) => cell.textContent))]));
   const headline = document.querySelector(".headline b");
+  const facts = document.querySelector(".facts");
   return {faults, charts, tables, headline: headline ? headline.textContent : "",
           examples: [...document.querySelectorAll(".examples > li > p")].map((p) => p.textContent),
           changed: [...document.querySelectorAll(".changed dt")].map((name) => name.textContent),
-          about: document.querySelector(".facts") ? document.querySelector(".facts").textContent : "", results: rows("Results"), settings: rows("Settings"),
+          about: facts ? facts.textContent : "", results: rows("Results"), settings: rows("Settings"),
           summary: document.querySelector("p").textContent,
           dark: background(document.body) < 0.5};
 })()
