@@ -362,8 +362,8 @@ std::string signal_name(int signal_number) {
 
 bool looks_secret(std::string_view variable_name) {
   // One name too many is better than a secret shown: MONKEY counts as secret too.
-  constexpr std::array<std::string_view, 6> kMarks = {"token",  "secret",     "password",
-                                                      "passwd", "credential", "key"};
+  constexpr std::array<std::string_view, 8> kMarks = {"token", "secret",     "password", "passwd",
+                                                      "_pwd",  "credential", "key",      "auth"};
   const std::string lower = to_lower(variable_name);
   return std::any_of(kMarks.begin(), kMarks.end(),
                      [&](std::string_view mark) { return lower.find(mark) != std::string::npos; });

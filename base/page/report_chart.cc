@@ -43,7 +43,7 @@ struct Range {
     if (high - low > 1e-12 * size()) return;
     // 5% of the value; 1 if the value is 0 or close to it.
     const double room = size() > 1 / kLargest ? size() * 0.05 : 1;
-    low -= room;
+    low = low >= 0 ? std::max(low - room, 0.0) : low - room;  // there is nothing below 0 then
     high += room;
   }
   double part_of(double value) const { return (value - low) / (high - low); }

@@ -20,6 +20,8 @@
 namespace dtl {
 namespace {
 
+constexpr const char* kExample =
+    "dtlaunch forecast --step-seconds 1.5 --gradient-mb 440 --link-gbit 25";
 constexpr double kUsualTrip_us = 50;  // twice the latency of a usual Ethernet in cost_model.h
 
 std::string help() {
@@ -37,26 +39,26 @@ void check_options(const SubcommandOptions& options) {
     throw as_typed(option_error(option, why, hint), options.typed);
   };
   if (!words.from.empty() && words.step_s > 0) {
-    refuse("--step-seconds", "--from has measured the step", "--from or --step-seconds");
+    refuse("--step-seconds", "--from has measured the step", "dtlaunch forecast --help");
   }
   if (words.gradient_mb > 0 && words.step_s == 0) {
-    refuse("--gradient-mb", "it needs the time of a step", "--step-seconds 1.5 beside it");
+    refuse("--gradient-mb", "it needs the time of a step", kExample);
   }
   if (words.step_s > 0 && words.gradient_mb == 0) {
-    refuse("--step-seconds", "it needs the size of the gradients", "--gradient-mb 440 beside it");
+    refuse("--step-seconds", "it needs the size of the gradients", kExample);
   }
   if (words.from.empty() && words.step_s == 0) {
-    throw option_error("--from", "no measured step", "dtlaunch forecast --help");
+    throw option_error("--from", "no step was measured, and --step-seconds gives none", kExample);
   }
   if (options.names_hosts() && words.link_gbits > 0) {
-    refuse("--link-gbit", "the links of the hosts are measured", "hosts or --link-gbit");
+    refuse("--link-gbit", "the links of the hosts are measured", "dtlaunch forecast --help");
   }
   if (!options.names_hosts() && words.link_gbits == 0) {
-    throw option_error("--link-gbit", "no link is known",
-                       "--link-gbit 25, or -f HOSTFILE to measure links");
+    throw option_error("--link-gbit", "no link is known, and no hosts are there to measure",
+                       "--link-gbit 25");
   }
   if (!options.names_hosts() && !options.interface.empty()) {
-    refuse("--iface", "no link is measured", "-f HOSTFILE beside it");
+    refuse("--iface", "no link is measured without hosts", "dtlaunch forecast --help");
   }
 }
 
@@ -134,7 +136,7 @@ class Forecaster {
     hosts_ = named_hosts(options_);
     if (hosts_.size() >= 2) return;
     throw option_error(options_.hostfile.empty() ? "-hosts" : "-hostfile",
-                       "one host has no link to another", "--link-gbit 25 instead");
+                       "one host has no link to another", "--link-gbit 25");
   }
 
   // 2, 4, 8, or with hosts all powers of two below their number, and this number.

@@ -37,10 +37,6 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.{}f}", seconds, digits);
 }
 
-double half_width(const ForecastRow& row) {
-  return std::max(row.high_speed_up - row.speed_up, row.speed_up - row.low_speed_up);
-}
-
 bool is_short(const std::string& wire) {
   return wire != "f32";
 }
@@ -102,11 +98,12 @@ std::vector<WhatIf> what_ifs_of(const ForecastQuestion& q, int nodes) {
 
 std::string row_text(const ForecastRow& row, bool known) {
   const std::string tokens = row.tokens_per_s > 0 ? fmt::format("{:.0f}", row.tokens_per_s) : "-";
-  const std::string error =
-      row.nodes == 1 || !known ? "" : fmt::format("+-{:.2f}", half_width(row));
+  const std::string range = row.nodes == 1 || !known
+                                ? ""
+                                : fmt::format("{:.2f}-{:.2f}", row.low_speed_up, row.high_speed_up);
   const std::string slowest = row.nodes == 1 ? "-" : seconds_text(row.slowest_s);
-  return fmt::format("{:>5} {:>8} {:>10} {:>9.2f} {:<7} {:>9.0f}% {:>10} {:>10}\n", row.nodes,
-                     seconds_text(row.step_s), tokens, row.speed_up, error, 100 * row.efficiency,
+  return fmt::format("{:>5} {:>8} {:>9} {:>8.2f} {:<13} {:>9.0f}% {:>9} {:>9}\n", row.nodes,
+                     seconds_text(row.step_s), tokens, row.speed_up, range, 100 * row.efficiency,
                      row.nodes == 1 ? "-" : seconds_text(row.network_s), slowest);
 }
 
@@ -186,8 +183,8 @@ ForecastAnswer answer(const ForecastQuestion& question) {
 std::string forecast_text(const ForecastQuestion& question, const ForecastAnswer& answer) {
   const bool known = has_spread(question);
   std::string text = head_text(question);
-  text += fmt::format("{:>5} {:>8} {:>10} {:>9} {:<7} {:>10} {:>10} {:>10}\n", "NODES", "STEP-S",
-                      "TOKENS/S", "SPEED-UP", known ? "ERROR" : "", "EFFICIENCY", "NETWORK-S",
+  text += fmt::format("{:>5} {:>8} {:>9} {:>8} {:<13} {:>10} {:>9} {:>9}\n", "NODES", "STEP-S",
+                      "TOKENS/S", "SPEED-UP", known ? "FROM-TO" : "", "EFFICIENCY", "NETWORK-S",
                       "SLOWEST-S");
   for (const ForecastRow& row : answer.rows) text += row_text(row, known);
   text += "\nlimit:    ";

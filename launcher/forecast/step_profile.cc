@@ -11,12 +11,14 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/text.h"
 
 namespace dtl {
 namespace {
 
 using ProfileJson = nlohmann::json;
 
+constexpr const char* kProfileName = "step_profile.json";
 constexpr std::size_t kMostProfileBytes = 8 << 20;  // dttrain writes some 200 KiB
 constexpr double kMostRanks = 65535;                // as dtlaunch
 constexpr double kMostSeconds = 1e7, kMostCount = 1e15;
@@ -126,11 +128,13 @@ MeasuredStep parse_step_profile(const std::string& text, const std::string& path
 }
 
 ReadProfile read_step_profile(const std::string& folder) {
-  const std::string path = (std::filesystem::path(folder) / "step_profile.json").string();
+  const bool is_file = std::filesystem::path(folder).filename() == kProfileName;
+  const std::string path =
+      is_file ? folder : (std::filesystem::path(folder) / kProfileName).string();
   if (!std::filesystem::exists(path)) {
     throw cannot_read(path,
                       "it does not exist; a training of dttrain with two steps or more writes it",
-                      fmt::format("dttrain --do_train --output_dir {} ...", folder));
+                      "dttrain --demo --output_dir " + one_shell_word(folder));
   }
   ReadProfile profile;
   profile.folder = folder;

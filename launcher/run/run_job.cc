@@ -314,6 +314,9 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   // Hours of computing must not end with a report that cannot be written.
   if (!settings.request.reporting.report.empty()) check_new_file(settings.request.reporting.report);
   if (!settings.request.reporting.metrics_file.empty()) {
+    if (settings.request.reporting.metrics_file == settings.request.reporting.report) {
+      throw option_error("--metrics-file", "it is the file of --report", "--metrics-file job.prom");
+    }
     check_new_file(settings.request.reporting.metrics_file);
   }
   check_folder_of(line.shown.outfile);

@@ -122,6 +122,11 @@ void TopModel::note_ranks(std::size_t number, const HostFrame& frame, JobTime no
 void TopModel::note_progress(JobSeen& job, const FrameRank& rank, JobTime now) {
   const TrainingProgress& progress = rank.report.progress;
   const auto [own, is_first] = job.own_steps.try_emplace(rank.rank, progress.step);
+  if (!is_first && progress.step == own->second) {
+    job.still.insert(rank.rank);
+  } else {
+    job.still.erase(rank.rank);
+  }
   // It has started again, from a checkpoint: the job's rate begins anew.
   if (progress.step < std::exchange(own->second, progress.step)) {
     job.steps.clear();
@@ -234,16 +239,22 @@ void TopModel::finish(TopJob& job) const {
     }
     if (rank.progress) furthest = std::max(furthest, rank.progress->step);
   }
-  for (const TopRank& rank : job.ranks) {
-    const bool behind = rank.progress && rank.progress->step + kStepsBehind <= furthest;
-    if (behind && rank.rank >= 0) job.behind.push_back(rank.rank);
-  }
   const auto seen = jobs_.find(job.id);
+  for (const TopRank& rank : job.ranks) {
+    // Hosts send their frames at different moments, so a rank that goes on may only look behind.
+    const bool still = seen != jobs_.end() && seen->second.still.contains(rank.rank);
+    const bool behind = rank.progress && rank.progress->step + kStepsBehind <= furthest;
+    if (behind && still && rank.activity) job.behind.push_back(rank.rank);
+  }
   if (seen != jobs_.end()) {
     job.wait = seen->second.watch.hang(kToldWait, job.ranks.size());
     // Idle ranks may be a server's, which waits for requests.
     if (job.wait && job.wait->odd.empty() && job.wait->waiting.empty()) job.wait.reset();
     if (seen->second.progress) job.training = training_of(seen->second);
+    // There is no pace while nobody goes on.
+    if (job.training && job.wait) {
+      job.training->tokens_per_s = job.training->steps_per_s = job.training->left_s = std::nullopt;
+    }
   }
   const auto names = [](const std::vector<int>& ranks, int rank) {
     return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -76,6 +77,7 @@ class TopModel {
     std::map<int, std::size_t> places;  // the host of each rank
     std::deque<StepSeen> steps;
     std::map<int, std::uint64_t> own_steps;    // by rank, in its last frame
+    std::set<int> still;                       // ranks that made no step since the frame before
     std::optional<TrainingProgress> progress;  // of the rank that is furthest
   };
 

@@ -173,9 +173,9 @@ void add_head(const TopView& view, const TopPage& page, PageLines& lines) {
 std::string job_line(const TopJob& job, const TopPage& page) {
   std::string text = fmt::format("job {}", shown_job(job.id, page.columns));
   if (!job.state.empty()) text += "  " + job.state;
-  text += fmt::format("  {} of {} on {}", job.ranks.size(), plural(job.world, "rank"),
-                      plural(static_cast<std::int64_t>(job.hosts.size()), "host"));
-  if (!job.is_whole) text += " that are watched";
+  text += fmt::format(
+      "  {} of {} on {}", job.ranks.size(), plural(job.world, "rank"),
+      plural(static_cast<std::int64_t>(job.hosts.size()), job.is_whole ? "host" : "watched host"));
   text += "  for " + age_text(job.age_s);
   return job.command.empty() ? text : text + "  " + job.command;
 }

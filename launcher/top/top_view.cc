@@ -44,7 +44,9 @@ std::string behind_text(const TopJob& job) {
   std::uint64_t least = UINT64_MAX, most = 0;
   for (const TopRank& rank : job.ranks) {
     if (!rank.progress) continue;
-    least = std::min(least, rank.progress->step);
+    const bool is_behind =
+        std::find(job.behind.begin(), job.behind.end(), rank.rank) != job.behind.end();
+    if (is_behind) least = std::min(least, rank.progress->step);
     most = std::max(most, rank.progress->step);
   }
   const bool one = job.behind.size() == 1;
@@ -74,10 +76,11 @@ const char* activity_word(std::optional<Activity> activity) {
 std::string top_wait_text(const TopJob& job) {
   if (!job.wait) return job.behind.empty() ? std::string() : behind_text(job);
   const HangFinding& wait = *job.wait;
-  const std::string lasted = seconds_text(static_cast<double>(wait.lasted.count()) / 1000);
+  const std::string lasted =
+      "seen for " + seconds_text(static_cast<double>(wait.lasted.count()) / 1000);
   if (wait.waiting.empty()) {
-    return fmt::format("{} {} stopped, {}", odd_text(job, wait.odd),
-                       wait.odd.size() == 1 ? "is" : "are", lasted);
+    return fmt::format("{}: nobody waits for {} yet, {}", odd_text(job, wait.odd),
+                       wait.odd.size() == 1 ? "it" : "them", lasted);
   }
   const bool one = wait.waiting.size() == 1;
   const std::string who = wait.waiting.size() > kMostPlaces

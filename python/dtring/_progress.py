@@ -13,8 +13,8 @@ def progress(step: int, total_steps: int = 0, tokens: int = 0, loss: float = mat
     unknown. loss: a number; one that lies in a tensor on the CPU costs nothing to read.
     """
     for name, value in (("step", step), ("total_steps", total_steps), ("tokens", tokens)):
-        if int(value) < 0:
-            raise ValueError(f"dtring.progress: {name}={value}: negative. Try: {name}=0")
+        if not 0 <= int(value) < 1 << 63:
+            raise ValueError(f"dtring.progress: {name}={value}: not between 0 and 2^63. Try: {name}=0")
     from dtring._library import lib
 
     lib.dt_progress(int(step), int(total_steps), int(tokens), float(loss))

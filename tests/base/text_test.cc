@@ -117,6 +117,9 @@ TEST(SignalName, IsTheSymbol) {
 TEST(LooksSecret, MasksTokensAndKeysOnly) {
   EXPECT_TRUE(looks_secret("HF_TOKEN"));
   EXPECT_TRUE(looks_secret("aws_secret_access_key"));
+  EXPECT_TRUE(looks_secret("WANDB_PWD"));
+  EXPECT_TRUE(looks_secret("HF_AUTH"));
+  EXPECT_FALSE(looks_secret("OLDPWD"));
   EXPECT_FALSE(looks_secret("OMP_NUM_THREADS"));
 }
 

@@ -56,7 +56,7 @@ refuse() { # STATUS MESSAGE OPTION...
   expect_status "$1"
   expect_err "$2"
 }
-refuse 64 '--from: no measured step' --link-gbit 1
+refuse 64 '--from: no step was measured, and --step-seconds gives none' --link-gbit 1
 refuse 64 '--link-gbit: no link is known' --from "$work/one"
 refuse 64 'the links of the hosts are measured' --from "$work/one" --link-gbit 1 -hosts node1,node2
 refuse 64 'it needs the size of the gradients' --step-seconds 1 --link-gbit 1

@@ -79,7 +79,7 @@ cores  8 of 16 free; alice 8 (job 3f2a 8)
 lost   node3: cannot connect: Connection refused; next try in 4 s
 job 3f2a  running  4 of 4 ranks on 2 hosts  for 2h05m  python3 a.py
   step 510 of 5000 (10%), loss 2.346, 100k tokens/s, 44s left
-! ranks 0-2 wait in allreduce for rank 3 (node2, stopped), 4.1 s
+! ranks 0-2 wait in allreduce for rank 3 (node2, stopped), seen for 4.1 s
   RANK HOST         STATE       CPU   MEMORY THRDS BYTES/s WAITS IN
      0 node1        sleeping    50% 1269 MiB    12   2.00M allreduce 4.1s
      1 node1        sleeping    50% 1269 MiB    12   2.00M allreduce 4.1s
@@ -108,8 +108,8 @@ TEST(TopText, ShowsTheMostTellingRanksFirst) {
   const auto lines = lines_of(top_text(many_ranks(256), {80, 24, false, ""}));
   ASSERT_THAT(lines, SizeIs(24));
   EXPECT_THAT(lines, Each(testing::SizeIs(testing::Le(80u))));
-  EXPECT_EQ(lines[1], "job 3f2a  256 of 256 ranks on 1 host that are watched  for 1m");
-  EXPECT_EQ(lines[2], "! rank 77 (node1, stopped) is stopped, 2.0 s");
+  EXPECT_EQ(lines[1], "job 3f2a  256 of 256 ranks on 1 watched host  for 1m");
+  EXPECT_EQ(lines[2], "! rank 77 (node1, stopped): nobody waits for it yet, seen for 2.0 s");
   EXPECT_THAT(lines[4], HasSubstr("!   77 node1        stopped"));
   EXPECT_THAT(lines[5], HasSubstr("   200 node1        running    450%"));
   EXPECT_THAT(lines[6], HasSubstr("     0 node1        running     50%"));

@@ -38,9 +38,11 @@ class Progress(unittest.TestCase):
         self.assertEqual(shown()[:3], (4, 0, 0))
         self.assertTrue(math.isnan(shown()[3]))
 
-    def test_refuses_negative_numbers(self):
-        with self.assertRaisesRegex(ValueError, "total_steps=-1: negative"):
+    def test_refuses_numbers_that_are_none(self):
+        with self.assertRaisesRegex(ValueError, "total_steps=-1: not between"):
             dtring.progress(3, total_steps=-1)
+        with self.assertRaisesRegex(ValueError, "tokens=.*: not between"):
+            dtring.progress(3, tokens=2**70)
 
     @unittest.skipUnless(importlib.util.find_spec("transformers"), "this Python has no transformers")
     def test_trainer_tells_under_dtlaunch(self):
