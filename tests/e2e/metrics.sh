@@ -63,4 +63,4 @@ expect_status 0
 [ ! -e "$work/job.prom" ] || fail "--dry-run has written metrics"
 launch -np 1 --metrics-file "$work/one" --report "$work/one" true
 expect_status 64
-expect_err '^dtlaunch: --metrics-file: it is the file of --report\. Try: '
+expect_err '^dtlaunch: --metrics-file .*: it is the file of --report\. Try: '

@@ -25,7 +25,7 @@ expect_out '^dtlaunch top  1 job, 4 ranks on 2 hosts  '
 expect_out '^cores  [0-9]+ of [0-9]+ free; root [0-9]+ \(job '
 expect_out "^job $id  running  4 of 4 ranks on 2 hosts  for .* python3 "
 expect_out '^  step 7 of 10 \(70%\), loss 0\.5$'
-expect_out '^! ranks 0-1,3 wait in barrier for rank 2 \(node2\), [0-9.]+ s$'
+expect_out '^! ranks 0-1,3 wait in barrier for rank 2 \(node2\), seen for [0-9.]+ s$'
 expect_out "^     0 node1 +$(pid_of 0) (sleeping|running) +[0-9]+% +[0-9]+ MiB .* 7 python3[.0-9]* +barrier [0-9.]+s$"
 expect_out "^!    2 node2 +$(pid_of 2) (sleeping|running) +[0-9]+% .* -$"
 

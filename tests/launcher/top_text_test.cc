@@ -78,7 +78,7 @@ dtlaunch top  1 job, 4 ranks on 3 hosts  14:03:22
 cores  8 of 16 free; alice 8 (job 3f2a 8)
 lost   node3: cannot connect: Connection refused; next try in 4 s
 job 3f2a  running  4 of 4 ranks on 2 hosts  for 2h05m  python3 a.py
-  step 510 of 5000 (10%), loss 2.346, 100k tokens/s, 44s left
+  step 510 of 5000 (10%), loss 2.346
 ! ranks 0-2 wait in allreduce for rank 3 (node2, stopped), seen for 4.1 s
   RANK HOST         STATE       CPU   MEMORY THRDS BYTES/s WAITS IN
      0 node1        sleeping    50% 1269 MiB    12   2.00M allreduce 4.1s
