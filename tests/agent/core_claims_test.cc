@@ -24,6 +24,7 @@
 #include "base/fd.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "tests/agent/own_network.h"
 #include "wire/field_kinds.h"
 
 namespace dtl::core_claims_test {
@@ -101,6 +102,7 @@ class CoreOwners : public testing::Test {
   void SetUp() override { ASSERT_EQ(::flock(program_.get(), LOCK_EX), 0); }
 
  private:
+  const test::OwnNetwork alone_;
   Fd program_{::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)};
 };
 

@@ -12,6 +12,7 @@
 #include "agent/cores/ticket_name.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "tests/agent/own_network.h"
 
 namespace dtl::core_line_test {
 namespace {
@@ -105,6 +106,8 @@ TEST(TicketName, IsNothingElseAfterAnyChange) {
 // ---- a line on this machine
 
 class Lines : public testing::Test {
+  const test::OwnNetwork alone_;
+
  protected:
   struct Waiter {
     std::string job = new_id();
