@@ -271,8 +271,9 @@ RankReport RankObserver::report(std::uint32_t rank, std::span<const Process> pro
   if (pages.size() > kMaxComms) pages.resize(kMaxComms);
   for (SeenPage* page : pages) report.comms.push_back(page->take());
   report.usage = usage_of_rank(processes, rank_pid_);
-  if (!progress_path_.empty())
-    report.progress = read_progress(progress_path_).value_or(report.progress);
+  progress_ = progress_path_.empty() ? TrainingProgress{}
+                                     : read_progress(progress_path_).value_or(progress_);
+  report.progress = progress_;
   return report;
 }
 

@@ -16,6 +16,7 @@
 
 #include "agent/node/tcp_connections.h"
 #include "agent/processes/process_table.h"
+#include "base/pages/progress_page.h"
 #include "base/pages/shared_page.h"
 #include "base/pages/state_page.h"
 #include "wire/messages.h"
@@ -67,6 +68,7 @@ class RankObserver {
   pid_t process_;
   std::map<std::uint64_t, SeenPage> pages_;      // by inode
   std::string progress_path_;                    // of its progress page; empty: it has none
+  TrainingProgress progress_;                    // as it could be read last
   std::map<std::uint64_t, TcpConnection> sent_;  // by inode, as of the last report
   // As of the last report. ticks: running or waiting for a core, over the rank's session.
   std::uint64_t cpu_ticks_ = 0, slices_ = 0, major_faults_ = 0;

@@ -1,5 +1,4 @@
-// A sequence lock: a reader takes no values that belong to different steps, and no writer waits. A
-// rank that is stopped within a write has an odd version; then what is there counts.
+// A sequence lock: a reader takes no values that belong to different steps, and no writer waits.
 #include "base/pages/progress_page.h"
 
 #include <mutex>
@@ -46,14 +45,15 @@ std::optional<TrainingProgress> read_progress(const std::string& path) {
   const SeenMemory memory(path, kProgressPageBytes);
   const auto* page = static_cast<const ProgressPage*>(memory.data());
   if (page == nullptr || page->magic != kProgressPageMagic) return std::nullopt;
-  TrainingProgress progress;
   for (int look = 0; look < kMostLooks; ++look) {
     const std::uint64_t before = page->version.load(std::memory_order_acquire);
-    progress = values_of(*page);
+    const TrainingProgress progress = values_of(*page);
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (before % 2 == 0 && page->version.load(std::memory_order_relaxed) == before) break;
+    if (before % 2 == 0 && page->version.load(std::memory_order_relaxed) == before) {
+      return progress;
+    }
   }
-  return progress;
+  return std::nullopt;
 }
 
 }  // namespace dtl

