@@ -35,7 +35,7 @@ bool has_page_name(const std::string& path, const char* name);
 // A page of another process, read-only. Its content is not trusted, and may change at any time.
 class SeenMemory {
  public:
-  // path: of /proc/PID/fd. Empty if it is no file that large, or its owner could shorten it.
+  // path: of /proc/PID/fd. Empty if the file is smaller, or if its owner could shorten it.
   SeenMemory(const std::string& path, std::size_t bytes);
   SeenMemory(const SeenMemory&) = delete;
   SeenMemory& operator=(const SeenMemory&) = delete;

@@ -122,7 +122,7 @@ OrderedJson rank_json(const RankPlan& planned, const NodePlan& node, const RankS
   return rank;
 }
 
-// Of the last epoch. Agents report neither what short ranks used nor the last moments of others.
+// Of the last epoch, until the last report of each rank; a short rank may have none.
 void add_totals(const RankTotals& totals, OrderedJson& rank) {
   if (totals.reported) {
     rank["cpu_s"] = static_cast<double>(totals.cpu_ms) / 1000;

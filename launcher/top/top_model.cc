@@ -251,7 +251,7 @@ void TopModel::finish(TopJob& job) const {
     // Idle ranks may be a server's, which waits for requests.
     if (job.wait && job.wait->odd.empty() && job.wait->waiting.empty()) job.wait.reset();
     if (seen->second.progress) job.training = training_of(seen->second);
-    // There is no pace while nobody goes on.
+    // The mean of a minute would still show a pace.
     if (job.training && job.wait) {
       job.training->tokens_per_s = job.training->steps_per_s = job.training->left_s = std::nullopt;
     }
