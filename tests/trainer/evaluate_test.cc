@@ -4,6 +4,7 @@
 
 #include "tests/trainer/model_support.h"
 #include "tests/trainer/thread_ring.h"
+#include "trainer/files/task_head.h"
 
 namespace dtl::trainer::evaluate_test {
 namespace {
@@ -23,8 +24,7 @@ std::vector<float> alone(Model<float>& model, const std::vector<float>& paramete
   const std::vector<std::int64_t> chosen = {example};
   const Batch batch = make_batch(examples, chosen);
   const float* logits = model.forward(parameters.data(), batch, nullptr);
-  const bool answers = model.config().task == Task::kQuestionAnswering;
-  const std::int64_t rows = answers ? batch.tokens() : 1;
+  const std::int64_t rows = reads_all_tokens(model.config()) ? batch.tokens() : 1;
   return {logits, logits + rows * output_count(model.config())};
 }
 
@@ -35,9 +35,7 @@ void expect_each_alone(Task task, int ranks) {
   run_ranks(ranks, [&](Ranks& group) {
     ThreadPool pool(1, false);
     Model<float> model(config, pool);
-    const std::vector<float> all = task == Task::kQuestionAnswering
-                                       ? predict_answers(model, parameters, examples, 2, group)
-                                       : predict(model, parameters, examples, 2, group);
+    const std::vector<float> all = predict(model, parameters, examples, 2, group);
     std::size_t at = 0;
     for (std::int64_t i = 0; i < kExamples; ++i) {
       for (const float expected : alone(model, parameters, examples, i)) {

@@ -137,9 +137,8 @@ TEST(EvaluationTables, ShowAnswersWithoutAnyExpectedWord) {
 }
 
 TEST(EvaluationTables, HaveTheTasksMainFigureAsHeadline) {
-  const ModelConfig classifier = with_labels({"no", "yes"});
-  const auto headline = [&](const MetricList& metrics) {
-    return evaluation_headline(classifier, metrics, 408);
+  const auto headline = [](const MetricList& metrics) {
+    return evaluation_headline(metrics, 408, {});
   };
   const ReportHeadline mrpc =
       headline({{"loss", 0.4}, {"accuracy", 0.84069}, {"f1", 0.889}, {"combined_score", 0.86}});
@@ -148,10 +147,9 @@ TEST(EvaluationTables, HaveTheTasksMainFigureAsHeadline) {
   EXPECT_EQ(mrpc.detail, "on the evaluation set, 408 examples; F1 0.8890; combined score 0.8600");
   EXPECT_EQ(headline({{"loss", 1}, {"matthews_correlation", 0.5}}).name, "Matthews correlation");
   EXPECT_EQ(headline({{"loss", 1}, {"pearson", 0.9}, {"spearmanr", 0.8}}).value, "0.9000");
-  ModelConfig answers;
-  answers.task = Task::kQuestionAnswering;
   const ReportHeadline squad =
-      evaluation_headline(answers, {{"exact_match", 80.5}, {"f1", 88.25}}, 1);
+      evaluation_headline({{"exact_match", 80.5}, {"f1", 88.25}}, 1,
+                          {.main = "f1", .unit = "question", .of_100 = true});
   EXPECT_EQ(squad.value, "88.25");
   EXPECT_EQ(squad.name, "F1 (of 100)");
   EXPECT_EQ(squad.detail, "on the evaluation set, 1 question; exact match 80.50");

@@ -1,4 +1,4 @@
-#include "trainer/job/load_texts.h"
+#include "trainer/tasks/load_texts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

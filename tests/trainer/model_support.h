@@ -4,6 +4,7 @@
 #include <random>
 
 #include "trainer/data/examples.h"
+#include "trainer/files/task_head.h"
 #include "trainer/model/parameters.h"
 
 namespace dtl::trainer {

@@ -151,19 +151,6 @@ TEST_F(ResultsTest, KeepPredictionsOutOfTheHistory) {
   EXPECT_TRUE(json("trainer_state.json")["log_history"].empty());
 }
 
-TEST_F(ResultsTest, WritePredictionsAsRunGlueAndRunQaDo) {
-  Results results(folder_.path());
-  results.write_predictions("mrpc", {"equivalent", "not_equivalent"}, {2, 3});
-  EXPECT_EQ(text("predict_results_mrpc.txt"),
-            "index\tprediction\n0\tequivalent\n1\tnot_equivalent\n");
-  EXPECT_THAT(results.write_predictions("", {"a", "b"}, {2, 5}), HasSubstr("/predict_results.txt"));
-  EXPECT_EQ(text("predict_results.txt"), "index\tprediction\tline\n0\ta\t2\n1\tb\t5\n");
-  results.write_answers("eval", "{}", "[]", "");
-  EXPECT_EQ(text("eval_predictions.json"), "{}");
-  EXPECT_EQ(text("eval_nbest_predictions.json"), "[]");
-  EXPECT_THROW(text("eval_null_odds.json"), Error);
-}
-
 TEST_F(ResultsTest, GoOnFromTheirState) {
   std::string state;
   {

@@ -30,7 +30,7 @@ struct QuestionAnswer {
   double null_odds = 0;  // version 2: score of no answer minus that of the best answer
 };
 
-// One per example. logits: [tokens of the features, 2], from predict_answers.
+// One per example. logits: [tokens of the features, 2], from predict().
 std::vector<QuestionAnswer> choose_answers(const std::vector<SquadExample>& examples,
                                            const SquadFeatures& features,
                                            std::span<const float> logits,

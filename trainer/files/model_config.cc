@@ -16,6 +16,7 @@
 #include "trainer/files/json_text.h"
 #include "trainer/files/model_family.h"
 #include "trainer/files/model_keys.h"
+#include "trainer/files/task_head.h"
 
 namespace dtl::trainer {
 namespace {
@@ -218,13 +219,9 @@ Problem problem_named(const ConfigReader& reader, std::size_t labels) {
                               name_of(Problem::kMultiLabel), name_of(Problem::kRegression)));
 }
 
-const char* task_suffix(Task task) {
-  return task == Task::kClassification ? "ForSequenceClassification" : "ForQuestionAnswering";
-}
-
-// Labels of a classifier. For question answering, transformers' default labels are right.
+// For a head with a fixed number of outputs, transformers' default labels are right.
 void add_labels(OrderedJson& json, const ModelConfig& config) {
-  if (config.task != Task::kClassification || config.labels.empty()) return;
+  if (head_of(config).outputs > 0 || config.labels.empty()) return;
   OrderedJson names = OrderedJson::object();
   OrderedJson ids = OrderedJson::object();
   for (std::size_t id = 0; id < config.labels.size(); ++id) {
@@ -233,7 +230,7 @@ void add_labels(OrderedJson& json, const ModelConfig& config) {
   }
   json["id2label"] = names;
   json["label2id"] = ids;
-  json["problem_type"] = name_of(config.problem);
+  if (config.task == Task::kClassification) json["problem_type"] = name_of(config.problem);
 }
 
 void add_columns(OrderedJson& json, const TextColumns& columns) {
@@ -308,7 +305,7 @@ ModelConfig read_model_config(const std::string& folder) {
 void write_model_config(const std::string& folder, const ModelConfig& config) {
   OrderedJson json;
   const ModelFamily& family = family_of(config);
-  json["architectures"] = {fmt::format("{}{}", family.class_name, task_suffix(config.task))};
+  json["architectures"] = {fmt::format("{}{}", family.class_name, head_of(config).architecture)};
   json["model_type"] = family.name;
   add_entries(json, family.write(config));
   json["vocab_size"] = config.vocab_size;

@@ -11,7 +11,7 @@ namespace dtl::trainer {
 
 enum class ModelType { kBert, kDistilBert };  // described in model_family.h
 
-enum class Task { kClassification, kQuestionAnswering };
+enum class Task { kClassification, kQuestionAnswering };  // their heads: task_head.h
 // What a classifier predicts: one of several labels, any number of labels, or a number.
 enum class Problem { kSingleLabel, kMultiLabel, kRegression };
 
@@ -48,12 +48,6 @@ struct ModelConfig {
   Problem problem = Problem::kSingleLabel;
   TextColumns columns = {};  // columns that it was trained on; rank 0 only
 };
-
-// O: the number of outputs. A classifier has one per label for each example; question answering has
-// two (start, end) for each token. A regression has one label, so one output.
-inline std::int64_t output_count(const ModelConfig& config) {
-  return config.task == Task::kClassification ? static_cast<std::int64_t>(config.labels.size()) : 2;
-}
 
 // Throws Error(kBadInput) naming file and key if dttrain cannot run the model (relative positions,
 // other model types).

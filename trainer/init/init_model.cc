@@ -132,7 +132,7 @@ bool parse(const std::vector<std::string>& arguments, InitSettings& settings) {
   return true;
 }
 
-// Reads the texts as training does (job/load_texts.cc), so that the head fits.
+// Reads the texts as training does (tasks/load_texts.cc), so that the head fits.
 TextDataset read_labelled(const InitSettings& settings) {
   DatasetOptions options{.label_column = settings.label_column_name};
   if (!settings.text_column_names.empty()) {

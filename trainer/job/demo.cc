@@ -12,8 +12,8 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/data/demo_text.h"
 #include "trainer/init/init_model.h"
-#include "trainer/job/load_texts.h"
 #include "trainer/maths/thread_pool.h"
+#include "trainer/tasks/load_texts.h"
 
 namespace dtl::trainer {
 namespace {

@@ -1,5 +1,5 @@
-// The inputs that all tasks need: model, tokenizer, lengths and weights. load_texts.cc and
-// load_answers.cc read the data sets.
+// The inputs that all tasks need: model, tokenizer, lengths and weights. The task reads the data
+// sets.
 #include "trainer/job/load_inputs.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include "trainer/files/model_family.h"
 #include "trainer/job/demo.h"
 #include "trainer/job/hub_cache.h"
-#include "trainer/job/load_texts.h"
+#include "trainer/tasks/task_kind.h"
 
 namespace dtl::trainer {
 namespace {
@@ -90,12 +90,9 @@ void prepare(const Settings& settings, Prepared& prepared) {
                 fmt::format("grep vocab_size {}", one_shell_word(s.model + "/config.json")));
   }
   prepared.length = usable_length(s, config, tokenizer, prepared.notices);
-  config.task = s.task == "qa" ? Task::kQuestionAnswering : Task::kClassification;
-  if (config.task == Task::kQuestionAnswering) {
-    prepare_answers(s, prepared);
-  } else {
-    prepare_classification(s, prepared);
-  }
+  const TaskKind& kind = task_kind(s.task);
+  config.task = kind.head;
+  kind.prepare(s, prepared);
   // After the data, which decides whether there are pairs. Before the weights, which take longest.
   check_types(s, prepared);
   load_weights(s, prepared);

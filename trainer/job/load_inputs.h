@@ -1,46 +1,11 @@
 #pragma once
-// The inputs of a run. Rank 0 reads them from files and broadcasts them, so only rank 0's host
-// needs the files.
+// Makes the inputs of a run (tasks/prepared.h) on rank 0 and sends them to the other ranks.
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "trainer/data/examples.h"
-#include "trainer/data/squad_features.h"
-#include "trainer/files/model_config.h"
 #include "trainer/settings/settings.h"
 #include "trainer/step/ranks.h"
-#include "trainer/tokens/tokenizer.h"
+#include "trainer/tasks/prepared.h"
 
 namespace dtl::trainer {
-
-// A data set for evaluation or prediction; mnli has two of each.
-struct Questioned {
-  Examples examples;  // question answering: windows
-
-  // Rank 0 only.
-  std::string suffix;                   // "", or "-mm"
-  std::vector<int> lines;               // the line where each of a classifier's examples begins
-  std::vector<std::string> texts;       // how these begin, for report.html; empty: not shown
-  std::vector<SquadExample> questions;  // question answering
-  SquadFeatures features;               // without windows: `examples` has them
-};
-
-struct Prepared {
-  ModelConfig config;
-  int length = 0;  // maximum length of an example, in tokens
-  Examples train;  // empty if not requested; so are the next two
-  std::vector<Questioned> evaluation, test;
-  std::vector<float> parameters;  // of layout_parameters(config)
-
-  // Rank 0 only.
-  std::optional<Tokenizer> tokenizer;
-  std::vector<std::string> data_sets;   // one line about each, for the user
-  std::vector<std::string> notices;     // for the user
-  std::int64_t training_questions = 0;  // question answering: questions, before they became windows
-};
 
 // Reads and tokenises; settings.task is known. Throws Error(kBadInput) naming the file. `prepared`
 // then holds the notices so far.

@@ -8,8 +8,10 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/files/new_file.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/files/safetensors.h"
+#include "trainer/files/task_head.h"
 #include "trainer/job/broadcast_values.h"
 #include "trainer/job/optimizer_settings.h"
 #include "trainer/maths/gemm_bf16.h"
@@ -107,62 +109,48 @@ void Run::evaluate(bool trains_on) {
       say("***** Running Evaluation *****");
       say(fmt::format("  Num examples = {}", set.examples.size()));
     }
-    const Assessment done = assess(settings, set, model, parameters, group, true);
-    // Only rank 0 checks: all ranks have the same logits, and one message is enough.
-    if (first() && !trains_on) check_logits(done.logits);
+    const Assessment done = assess(settings, prepared, set, model, parameters, group, true);
+    const MetricList& metrics = done.score.metrics;
+    // Only rank 0 checks: all ranks have the same outputs, and one message is enough.
+    if (first() && !trains_on) check_outputs(done.outputs);
     // For mnli, the first set, "matched", selects the best model.
-    if (i == 0) evaluation_metrics = done.metrics;
+    if (i == 0) evaluation_metrics = metrics;
     if (!first()) continue;
-    if (i == 0 && !trains_on && writes_report()) view = view_of(set, done);
+    const TaskKind& kind = task_kind(settings.task);
+    const ModelOutputs of{settings, prepared, set, done.outputs};
+    if (i == 0 && !trains_on && writes_report()) view = kind.view(of, done.score);
     const std::string suffix = set.suffix.empty() ? "" : "_mm";
-    results.log_evaluation(
-        last.step, last.epoch,
-        {"eval", suffix, done.metrics, done.samples, done.batches, done.seconds});
-    say(metrics_line("eval_", suffix, main_metrics(done.metrics)));
+    results.log_evaluation(last.step, last.epoch,
+                           {"eval", suffix, metrics, done.samples, done.batches, done.seconds});
+    say(metrics_line("eval_", suffix, main_metrics(metrics)));
     // Not during training: the report has the curves.
-    if (!trains_on && !done.classes.empty()) {
-      for (const std::string& line : class_lines(prepared.config.labels, done.classes)) say(line);
+    if (!trains_on) {
+      for (const std::string& line : done.score.lines) say(line);
     }
-    if (!done.answers.empty()) write_answers("eval", set, done);
-    if (i == 0 && !settings.debug_dump.empty()) dump_logits(done.logits);
+    write_files(kind.files(of, done.score));
+    if (i == 0 && !settings.debug_dump.empty()) dump_outputs(done.outputs);
   }
   // Every rank needs them to decide about early stopping and the best checkpoint.
   share_metrics(group, evaluation_metrics);
 }
 
-// What report.html shows of an evaluation. The texts of examples are there only if it shows them.
-EvaluationView Run::view_of(const Questioned& set, const Assessment& done) const {
-  const ModelConfig& config = prepared.config;
-  const auto shown = static_cast<std::size_t>(settings.report_examples);
-  EvaluationView result;
-  if (config.task == Task::kQuestionAnswering) {
-    const auto count = static_cast<std::int64_t>(set.questions.size());
-    result.headline = evaluation_headline(config, done.metrics, count);
-    result.examples =
-        wrong_answers(set.questions, done.answers, settings.version_2_with_negative, shown);
-    return result;
-  }
-  const ClassifiedSet classified{set.examples, done.logits, set.texts, set.lines};
-  result.headline = evaluation_headline(config, done.metrics, done.samples);
-  result.tables = label_tables(config, prepared.train, classified);
-  result.examples = worst_examples(config, classified, shown);
-  return result;
-}
-
-void Run::dump_logits(const std::vector<float>& logits) const {
+void Run::dump_outputs(const std::vector<float>& outputs) const {
   const std::int64_t columns = output_count(prepared.config);
   write_safetensors(
       (fs::path(settings.debug_dump) / "logits.safetensors").string(),
-      {{"logits", {{static_cast<std::int64_t>(logits.size()) / columns, columns}, logits}}});
+      {{"logits", {{static_cast<std::int64_t>(outputs.size()) / columns, columns}, outputs}}});
 }
 
-std::string Run::write_answers(const std::string& prefix, const Questioned& set,
-                               const Assessment& done) {
-  if (settings.output_dir.empty()) return "";
-  return results.write_answers(
-      prefix, predictions_json(set.questions, done.answers),
-      nbest_json(set.questions, done.answers),
-      settings.version_2_with_negative ? null_odds_json(set.questions, done.answers) : "");
+// Returns the path of the first; empty without an output folder.
+std::string Run::write_files(const std::vector<TaskFile>& files) const {
+  std::string first_path;
+  if (settings.output_dir.empty()) return first_path;
+  for (const TaskFile& file : files) {
+    const std::string path = output(file.name).string();
+    write_file_atomically(path, file.text);
+    if (first_path.empty()) first_path = path;
+  }
+  return first_path;
 }
 
 // Without labels, the only figures are times.
@@ -172,17 +160,14 @@ void Run::predict() {
       say("***** Running Prediction *****");
       say(fmt::format("  Num examples = {}", set.examples.size()));
     }
-    const Assessment done = assess(settings, set, model, parameters, group, false);
+    const Assessment done = assess(settings, prepared, set, model, parameters, group, false);
     if (!first()) continue;
-    check_logits(done.logits);
+    check_outputs(done.outputs);
     results.log_evaluation(
         last.step, last.epoch,
         {"predict", set.suffix.empty() ? "" : "_mm", {}, done.samples, done.batches, done.seconds});
-    const std::string path =
-        prepared.config.task == Task::kQuestionAnswering
-            ? write_answers("predict", set, done)
-            : results.write_predictions(settings.task_name + set.suffix,
-                                        prediction_lines(prepared.config, done.logits), set.lines);
+    const ModelOutputs of{settings, prepared, set, done.outputs, false};
+    const std::string path = write_files(task_kind(settings.task).files(of, done.score));
     say(fmt::format("predictions: {}", path));
   }
 }

@@ -68,10 +68,8 @@ struct Run {
   std::optional<Precision> evaluation_precision;  // --bf16_full_eval: after training
 
  private:
-  std::string write_answers(const std::string& prefix, const Questioned& set,
-                            const Assessment& done);
-  EvaluationView view_of(const Questioned& set, const Assessment& done) const;
-  void dump_logits(const std::vector<float>& logits) const;
+  std::string write_files(const std::vector<TaskFile>& files) const;
+  void dump_outputs(const std::vector<float>& outputs) const;
 };
 
 }  // namespace dtl::trainer

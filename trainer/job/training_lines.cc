@@ -26,11 +26,8 @@ void say_banner(const Run& run, const TrainSettings& settings) {
   say(fmt::format("  Gradient Accumulation steps = {}", settings.accumulation));
   say(fmt::format("  Total optimization steps = {}", settings.total_steps));
   say(fmt::format("  Number of trainable parameters = {}", parameter_count(run.model.layout())));
-  const std::string head = c.task == Task::kQuestionAnswering
-                               ? "answers"
-                               : plural(static_cast<std::int64_t>(c.labels.size()), "label");
   say(fmt::format("  Model = {}, {} layers, hidden {}, {} heads, {}", family_of(c).name, c.layers,
-                  c.hidden_size, c.heads, head));
+                  c.hidden_size, c.heads, task_kind(run.settings.task).outputs(c)));
   say(fmt::format("  Ranks = {}, threads of each = {}, kernels = {} and OpenBLAS {}",
                   run.group.size(), run.pool.size(), kernel_level(), gemm_kernel_name()));
 }

@@ -64,7 +64,7 @@ TrainSettings train_settings(const Run& run) {
   t.seed = static_cast<std::uint64_t>(s.seed);
   if (s.data_seed >= 0) t.data_seed = static_cast<std::uint64_t>(s.data_seed);
   t.gradient_wire = *gradient_wire_named(s.gradient_wire);  // a valid name
-  if (s.qa_loss == "padded" && run.prepared.config.task == Task::kQuestionAnswering) {
+  if (s.qa_loss == "padded") {
     t.padding = {run.prepared.length, run.prepared.config.pad_token_id};
   }
   const auto per_epoch = static_cast<double>(steps_per_epoch(run.prepared.train.size(), t));

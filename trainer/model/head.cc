@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "trainer/files/model_family.h"
+#include "trainer/files/task_head.h"
 #include "trainer/maths/gemm.h"
 
 namespace dtl::trainer {
@@ -72,16 +73,11 @@ const S* pool_backward(const Pass& pass, const ParameterLayout& layout, const He
                             {gradients + layout.pool_weight, gradients + layout.pool_bias});
 }
 
-double head_dropout(const ModelConfig& config) {
-  if (config.task == Task::kClassification) return config.classifier_dropout;
-  return family_of(config).drops_before_answers ? config.qa_dropout : 0.0;
-}
-
 // y = dropout(x), also for gradients; y may be x. [R, H]
 template <class S>
 void apply_dropout(const Pass& pass, const HeadState<S>& state, const S* x, S* y) {
   const std::int64_t H = pass.config.hidden_size;
-  const S scale = static_cast<S>(Dropout(head_dropout(pass.config)).scale());
+  const S scale = static_cast<S>(Dropout(head_of(pass.config).dropout(pass.config)).scale());
   for_rows(pass.pool, state.rows, H, [&](std::int64_t first, std::int64_t count) {
     const std::int64_t at = first * H;
     kernels<S>().apply_mask(count * H, state.mask + at, scale, x + at, y + at);
@@ -94,15 +90,15 @@ template <class S>
 HeadState<S> head_forward(const Pass& pass, const ParameterLayout& layout, const S* parameters,
                           const S* hidden) {
   const std::int64_t H = pass.config.hidden_size, O = output_count(pass.config);
-  const bool classifies = pass.config.task == Task::kClassification;
+  const TaskHead& head = head_of(pass.config);
+  const bool all_tokens = head.rows == HeadRows::kAllTokens;
   HeadState<S> state;
-  state.rows = classifies ? pass.batch.sequences() : pass.batch.tokens();
-  // [B, H] for classification, whose last layer returns only first rows; [T, H] for answers.
+  state.rows = all_tokens ? pass.batch.tokens() : pass.batch.sequences();
   state.input = hidden;
-  if (classifies) pool_forward(pass, layout, parameters, state);
-  state.dropped = classifies ? state.pooled : hidden;
-  state.mask = hidden_mask(pass, head_dropout(pass.config), kClassifierSite,
-                           classifies ? one_row_each(state.rows) : pass.batch.starts);
+  if (head.pools) pool_forward(pass, layout, parameters, state);
+  state.dropped = head.pools ? state.pooled : hidden;
+  state.mask = hidden_mask(pass, head.dropout(pass.config), kClassifierSite,
+                           all_tokens ? pass.batch.starts : one_row_each(state.rows));
   if (state.mask) {
     S* dropped = pass.arena.take<S>(state.rows * H);
     apply_dropout(pass, state, state.dropped, dropped);
@@ -123,8 +119,8 @@ const S* head_backward(const Pass& pass, const ParameterLayout& layout, const He
                             {gradients + layout.class_weight, gradients + layout.class_bias});
   // The same mask and factor as in forward: dropout is linear.
   if (state.mask) apply_dropout<S>(pass, state, d, d);
-  // Question answering has no pooler: d already is the gradient at the last layer's output.
-  if (pass.config.task == Task::kQuestionAnswering) return d;
+  // Without a pooler, d already is the gradient at the last layer's output.
+  if (!head_of(pass.config).pools) return d;
   return pool_backward(pass, layout, state, parameters, d, gradients);
 }
 

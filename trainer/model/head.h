@@ -1,9 +1,8 @@
 #pragma once
-// The layers after the encoder, forward and backward. A classifier reads each sequence's first
-// token: outputs [B, C] = dropout(a) W^T + b with a = tanh(first Wp^T + bp) (BERT's pooler) or a =
-// relu(first Wp^T + bp) (DistilBERT's pre_classifier). Question answering reads all tokens: outputs
-// [T, 2] = h W^T + b, start and end; DistilBERT first applies dropout to h. One thread calls; the
-// pool does the work. It cannot fail.
+// The layers after the encoder, forward and backward, as files/task_head.h describes them: outputs
+// [R, O] = dropout(a) W^T + b. If the head pools, a = tanh(h Wp^T + bp) (BERT's pooler) or a =
+// relu(h Wp^T + bp) (DistilBERT's pre_classifier); otherwise a = h. One thread calls; the pool does
+// the work. It cannot fail.
 
 #include <cstdint>
 
@@ -11,12 +10,12 @@
 
 namespace dtl::trainer {
 
-// Values that forward keeps for backward; R rows (B for a classifier, else T), O outputs each.
+// Values that forward keeps for backward; R rows (B sequences or T tokens), O outputs each.
 template <class S>
 struct HeadState {
   std::int64_t rows = 0;         // R
   const S* input = nullptr;      // [R, H]
-  S* pooled = nullptr;           // [R, H], a; classifiers only
+  S* pooled = nullptr;           // [R, H], a; null without a pooler
   std::uint8_t* mask = nullptr;  // [R, H] or null
   const S* dropped = nullptr;    // [R, H], input of the output layer
   S* outputs = nullptr;          // [R, O]

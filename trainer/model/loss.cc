@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "trainer/files/task_head.h"
 #include "trainer/maths/plain_nan.h"
 
 namespace dtl::trainer {
@@ -106,19 +107,34 @@ double squared_error(const S* x, const float* targets, std::int64_t count, S wei
 template <class S>
 double loss_sum(const ModelConfig& config, const LossSettings& settings, const Batch& batch,
                 const S* outputs, S weight, S* doutputs) {
-  const bool answers = config.task == Task::kQuestionAnswering;
+  const bool all_tokens = reads_all_tokens(config);
   const std::int64_t O = output_count(config);
   double loss = 0;
   for (std::int64_t b = 0; b < batch.sequences(); ++b) {
-    // outputs is [T, O] for answers, one row per token, and [B, O] otherwise.
-    const std::int64_t at = O * (answers ? batch.starts[static_cast<std::size_t>(b)] : b);
+    // Where the sequence's rows begin in outputs.
+    const std::int64_t at = O * (all_tokens ? batch.starts[static_cast<std::size_t>(b)] : b);
     S* gradient = doutputs ? doutputs + at : nullptr;
-    loss += answers
-                ? answer_loss(settings, batch, b, outputs + at, weight, gradient)
-                : classification_loss(config, settings, batch, b, outputs + at, weight, gradient);
+    switch (config.task) {
+      case Task::kClassification:
+        loss += classification_loss(config, settings, batch, b, outputs + at, weight, gradient);
+        break;
+      case Task::kQuestionAnswering:
+        loss += answer_loss(settings, batch, b, outputs + at, weight, gradient);
+        break;
+    }
   }
   // The error of a failed step prints this number.
   return plain_nan(loss);
+}
+
+std::int64_t loss_terms(const ModelConfig& config, const Examples&,
+                        std::span<const std::int64_t> chosen) {
+  switch (config.task) {
+    case Task::kClassification:
+    case Task::kQuestionAnswering:
+      return std::ssize(chosen);
+  }
+  __builtin_unreachable();
 }
 
 template double cross_entropy<float>(const float*, std::int64_t, std::int64_t, std::int64_t, double,

@@ -1,9 +1,11 @@
 #pragma once
-// Losses per example: the mean over any set of examples is the sum of their losses divided by their
-// number, however ranks and micro-batches share them. Pure functions; they compute in double and
-// allocate nothing. Gradients are overwritten (not added to), and may be null.
+// Losses per term, by default one per example: the mean over any set of examples is the sum of
+// their terms divided by the number of these, however ranks and micro-batches share them. Pure
+// functions; they compute in double and allocate nothing. Gradients are overwritten (not added to),
+// and may be null.
 
 #include <cstdint>
+#include <span>
 
 #include "trainer/files/model_config.h"
 #include "trainer/model/batch.h"
@@ -36,11 +38,15 @@ double binary_cross_entropy(const S* x, const float* targets, std::int64_t count
 template <class S>
 double squared_error(const S* x, const float* targets, std::int64_t count, S weight, S* gradient);
 
-// The sum of losses over the batch's examples, for a model's outputs, [B, C] or [T, 2], by its task
-// and problem. An answer's loss is the mean of its start's and end's cross entropy. doutputs, of
-// the same shape, becomes the gradient of the sum times weight. NaN sums have no sign.
+// The sum of the terms of the batch's examples, for a model's outputs, [B, O] or [T, O], by its
+// task and problem. An answer's loss is the mean of its start's and end's cross entropy. doutputs,
+// of the same shape, becomes the gradient of the sum times weight. NaN sums have no sign.
 template <class S>
 double loss_sum(const ModelConfig& config, const LossSettings& settings, const Batch& batch,
                 const S* outputs, S weight, S* doutputs);
+
+// How many terms the loss of these examples has: their mean is what training minimises.
+std::int64_t loss_terms(const ModelConfig& config, const Examples& examples,
+                        std::span<const std::int64_t> chosen);
 
 }  // namespace dtl::trainer

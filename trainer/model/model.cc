@@ -6,6 +6,8 @@
 #include <cassert>
 #include <utility>
 
+#include "trainer/files/task_head.h"
+
 namespace dtl::trainer {
 
 template <class S>
@@ -40,11 +42,11 @@ const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) 
   // Below the layers, because it must outlive each of them. It has T rows, although a classifier's
   // last layer has B: layer_backward extends the rows in place.
   dlayer_ = arena_.take<S>(pass.batch.tokens() * config_.hidden_size);
-  const bool classifies = config_.task == Task::kClassification;
+  const bool first_only = !reads_all_tokens(config_);
   for (int i = 0; i < config_.layers; ++i) {
     const std::size_t mark = arena_.mark();
     LayerState<S> layer = layer_forward<S>(pass, layout_.layers[static_cast<std::size_t>(i)], i,
-                                           classifies && i + 1 == config_.layers, parameters, x);
+                                           first_only && i + 1 == config_.layers, parameters, x);
     x = layer.output;
     if (keep_layers) {
       layer_marks_.push_back(mark);

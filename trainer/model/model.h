@@ -24,8 +24,8 @@ class Model {
   // For the layers' products from the next forward on. The head stays in float32.
   void set_precision(Precision precision) { precision_ = precision; }
 
-  // Outputs, valid until the next call: [B, C] for a classifier; [T, 2], each token's start and end
-  // logits (also for padding), for question answering. dropout null: no dropout.
+  // Outputs, valid until the next call: [B, O] or, if the head reads all tokens, [T, O], also for
+  // padding. dropout null: no dropout.
   const S* forward(const S* parameters, const Batch& batch, const DropoutKey* dropout);
 
   // Same bits as forward without dropout, with one layer's memory. backward cannot follow.

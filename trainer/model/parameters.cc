@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "trainer/files/model_family.h"
+#include "trainer/files/task_head.h"
 
 namespace dtl::trainer {
 namespace {
@@ -95,8 +96,8 @@ LayerOffsets add_layer(Builder& build, const TensorNames& names, int number, std
 
 void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
   const std::int64_t H = config.hidden_size, O = output_count(config);
-  const bool classifies = config.task == Task::kClassification;
-  if (classifies) {
+  const TaskHead& head = head_of(config);
+  if (head.pools) {
     const ModelFamily& family = family_of(config);
     const std::string pool(family.tensors.pool);
     // BERT's pooler is part of the pre-trained encoder; DistilBERT's pre_classifier is not.
@@ -105,7 +106,7 @@ void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout
     layout.pool_bias = build.bias(pool, H);
   }
   build.head = true;
-  const std::string name = classifies ? "classifier" : "qa_outputs";
+  const std::string name(head.output);
   layout.class_weight = build.weight(name, {O, H});
   layout.class_bias = build.bias(name, O);
 }

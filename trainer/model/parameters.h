@@ -43,8 +43,8 @@ struct ParameterLayout {
   std::int64_t word = 0, position = 0, type = -1;  // type: BERT only
   std::int64_t embedding_norm_weight = 0, embedding_norm_bias = 0;
   std::vector<LayerOffsets> layers;
-  std::int64_t pool_weight = -1, pool_bias = -1;  // [H, H], [H]: classifiers only
-  std::int64_t class_weight = 0, class_bias = 0;  // [O, H], [O]: classifier or qa_outputs
+  std::int64_t pool_weight = -1, pool_bias = -1;  // [H, H], [H]; -1 without a pooler
+  std::int64_t class_weight = 0, class_bias = 0;  // [O, H], [O]: the output layer
   std::vector<Block> blocks;
 };
 

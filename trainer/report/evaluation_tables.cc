@@ -245,22 +245,20 @@ Facts prediction_facts(const ModelConfig& config, const ClassifiedSet& set, std:
 
 }  // namespace
 
-ReportHeadline evaluation_headline(const ModelConfig& config, const MetricList& metrics,
-                                   std::int64_t count) {
-  const bool answers = config.task == Task::kQuestionAnswering;
+ReportHeadline evaluation_headline(const MetricList& metrics, std::int64_t count,
+                                   const HeadlineForm& form) {
   const auto main = std::find_if(metrics.begin(), metrics.end(), [&](const auto& metric) {
-    return answers ? metric.first == "f1" : metric.first != "loss";
+    return form.main.empty() ? metric.first != "loss" : metric.first == form.main;
   });
   if (main == metrics.end()) return {};
   const auto text = [&](const std::pair<std::string, double>& metric) {
-    return answers ? fmt::format("{:.2f}", metric.second)
-                   : figure_text(metric.first, metric.second);
+    return form.of_100 ? fmt::format("{:.2f}", metric.second)
+                       : figure_text(metric.first, metric.second);
   };
   const std::string name = metric_name(main->first);
   ReportHeadline headline{text(*main), name.empty() ? main->first : name, ""};
-  if (answers) headline.name += " (of 100)";
-  headline.detail =
-      fmt::format("on the evaluation set, {}", plural(count, answers ? "question" : "example"));
+  if (form.of_100) headline.name += " (of 100)";
+  headline.detail = "on the evaluation set, " + plural(count, std::string(form.unit));
   for (const auto& metric : metrics) {
     const std::string other = metric_name(metric.first);
     if (metric.first == main->first || other.empty()) continue;

@@ -22,10 +22,14 @@ struct EvaluationView {
   ReportExamples examples = {};
 };
 
-// One line with the main figure of `metrics` (names without a prefix): f1 for question answering,
-// else the first of task_metrics(). count: examples, or questions.
-ReportHeadline evaluation_headline(const ModelConfig& config, const MetricList& metrics,
-                                   std::int64_t count);
+struct HeadlineForm {
+  std::string_view main = "";         // the figure to show; empty: the first but the loss
+  std::string_view unit = "example";  // what is counted
+  bool of_100 = false;                // figures are percentages
+};
+// One line with the main figure of `metrics` (names without a prefix). count: of units.
+ReportHeadline evaluation_headline(const MetricList& metrics, std::int64_t count,
+                                   const HeadlineForm& form);
 // For a run without evaluation: the training loss among the figures of all_results.json.
 ReportHeadline training_headline(const MetricList& figures);
 

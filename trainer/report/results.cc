@@ -365,32 +365,4 @@ MetricList Results::figures() const {
   return figures;
 }
 
-std::string Results::write_predictions(const std::string& task,
-                                       const std::vector<std::string>& predictions,
-                                       const std::vector<int>& lines) {
-  // GLUE's server accepts only two columns. The index counts examples; it differs from the line
-  // number after blank lines and multi-line texts.
-  const bool of_glue = !task.empty();
-  std::string text = of_glue ? "index\tprediction\n" : "index\tprediction\tline\n";
-  for (std::size_t i = 0; i < predictions.size(); ++i) {
-    text += fmt::format("{}\t{}", i, predictions[i]);
-    text += of_glue ? "\n" : fmt::format("\t{}\n", lines[i]);
-  }
-  const std::string path =
-      impl_->path(task.empty() ? "predict_results.txt" : "predict_results_" + task + ".txt");
-  write_file_atomically(path, text);
-  return path;
-}
-
-std::string Results::write_answers(const std::string& prefix, const std::string& predictions,
-                                   const std::string& nbest, const std::string& null_odds) {
-  const std::string path = impl_->path(prefix + "_predictions.json");
-  write_file_atomically(path, predictions);
-  write_file_atomically(impl_->path(prefix + "_nbest_predictions.json"), nbest);
-  if (!null_odds.empty()) {
-    write_file_atomically(impl_->path(prefix + "_null_odds.json"), null_odds);
-  }
-  return path;
-}
-
 }  // namespace dtl::trainer

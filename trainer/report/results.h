@@ -1,7 +1,7 @@
 #pragma once
 // The files that a run leaves beside its model, with Hugging Face's names and keys: figures
 // (train_results.json, eval_results.json, predict_results.json, all_results.json), the trainer's
-// state (trainer_state.json), settings (training_args.json), predictions and TensorBoard events.
+// state (trainer_state.json), settings (training_args.json) and TensorBoard events.
 // Also metrics.jsonl, one object per log row. Only rank 0 uses it; one thread. Throws
 // Error(kCannotWrite or kIo) naming the file.
 
@@ -89,17 +89,6 @@ class Results {
   std::vector<std::string> evaluated_keys() const;
   // All figures of this run, as in all_results.json.
   MetricList figures() const;
-
-  // Writes predict_results_TASK.txt: "index\tprediction" and a line for each. Without a task the
-  // file is predict_results.txt, and a third column has the line of the file where the example
-  // begins. Returns the path.
-  std::string write_predictions(const std::string& task,
-                                const std::vector<std::string>& predictions,
-                                const std::vector<int>& lines);
-  // Writes PREFIX_predictions.json, PREFIX_nbest_predictions.json and, unless the text is empty,
-  // PREFIX_null_odds.json. Returns the first path.
-  std::string write_answers(const std::string& prefix, const std::string& predictions,
-                            const std::string& nbest, const std::string& null_odds);
 
  private:
   // Impl keeps nlohmann-json out of this header.

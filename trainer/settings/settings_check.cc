@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "trainer/settings/optim_args.h"
 #include "trainer/settings/schedule_options.h"
+#include "trainer/settings/task_rules.h"
 
 namespace dtl::trainer {
 namespace {
@@ -47,29 +48,6 @@ void check_task_name(Settings& s) {
               near.empty() ? "dttrain --help" : "--task_name " + near);
 }
 
-// The first option in use that only question answering has, or empty. A default value does not
-// count as use, because files of options list defaults, too.
-std::string used_answer_option(const Settings& s) {
-  const Settings usual;
-  if (s.version_2_with_negative) return "--version_2_with_negative";
-  if (s.doc_stride != usual.doc_stride) return "--doc_stride";
-  if (s.n_best_size != usual.n_best_size) return "--n_best_size";
-  if (s.max_answer_length != usual.max_answer_length) return "--max_answer_length";
-  if (s.null_score_diff_threshold != usual.null_score_diff_threshold) {
-    return "--null_score_diff_threshold";
-  }
-  return s.qa_loss != usual.qa_loss ? "--qa_loss" : "";
-}
-std::string used_class_option(const Settings& s) {
-  if (!s.text_column_names.empty()) return "--text_column_names";
-  if (s.text_column_delimiter != Settings().text_column_delimiter) return "--text_column_delimiter";
-  if (!s.label_column_name.empty()) return "--label_column_name";
-  if (!s.label_delimiter.empty()) return "--label_delimiter";
-  if (s.do_regression) return "--do_regression";
-  if (!s.data_dir.empty()) return "--data_dir";
-  return s.label_smoothing > 0 ? "--label_smoothing_factor" : "";
-}
-
 std::string first_file(const Settings& s) {
   for (const std::string* file : {&s.train_file, &s.validation_file, &s.test_file}) {
     if (!file->empty()) return *file;
@@ -81,8 +59,9 @@ std::string first_file(const Settings& s) {
 std::string task_of_options(const Settings& s) {
   if (s.task != "auto") return s.task;
   if (is_squad(s.task_name)) return "qa";
-  if (is_glue(s.task_name) || !used_class_option(s).empty()) return "classification";
-  if (!used_answer_option(s).empty()) return "qa";
+  if (is_glue(s.task_name)) return "classification";
+  const std::vector<TaskOption> used = used_task_options(s);
+  if (!used.empty()) return std::string(used.front().tasks.front());
   // SQuAD files are .json, not .jsonl, .csv or .tsv.
   return first_file(s).ends_with(".json") ? "auto" : "classification";
 }
@@ -93,13 +72,11 @@ void check_task(const Settings& s) {
           "--task classification");
   require(s.task != "classification" || !is_squad(s.task_name), "--task classification",
           fmt::format("--task_name {} is a question answering task", s.task_name), "--task qa");
-  if (s.task == "qa") {
-    const std::string option = used_class_option(s);
-    require(option.empty(), option, "only for classification", "--task classification");
-  }
-  if (s.task == "classification") {
-    const std::string option = used_answer_option(s);
-    require(option.empty(), option, "only for question answering", "--task qa");
+  for (const TaskOption& option : used_task_options(s)) {
+    const auto& tasks = option.tasks;
+    require(s.task == "auto" || std::find(tasks.begin(), tasks.end(), s.task) != tasks.end(),
+            fmt::format("--{}", option.name), "only for " + task_words(tasks),
+            fmt::format("--task {}", tasks.front()));
   }
   require(s.data_dir.empty() || is_glue(s.task_name), "--data_dir " + s.data_dir,
           "needs the --task_name of a GLUE task", "--task_name sst2");
@@ -250,9 +227,9 @@ void set_task(Settings& s, const std::string& task) {
   s.task = task;
   check_task(s);
   const bool answers = task == "qa";
-  // The defaults of run_qa.py and run_glue.py.
+  const TaskRules& rules = task_rules(task);
   if (s.max_seq_length == 0) {
-    s.max_seq_length = answers ? 384 : 128;
+    s.max_seq_length = rules.length;
     s.default_length = true;
   }
   if (answers && s.pad_to_max_length) s.qa_loss = "padded";
@@ -260,8 +237,8 @@ void set_task(Settings& s, const std::string& task) {
     s.notices.emplace_back("--pad_to_max_length has no effect here: no padding is computed");
   }
   if (chooses_best(s) && s.metric_for_best_model.empty()) {
-    s.metric_for_best_model = answers ? "f1" : "loss";
-    s.greater_is_better = answers;
+    s.metric_for_best_model = rules.best_metric;
+    s.greater_is_better = rules.greater_is_better;
   }
 }
 
@@ -273,10 +250,10 @@ Settings default_settings(const Settings& s) {
   usual.do_eval = s.eval_strategy != "no";
   usual.task = s.task;
   usual.version_2_with_negative = s.task_name == "squad_v2";
-  const bool answers = s.task == "qa";
-  usual.max_seq_length = answers ? 384 : 128;
-  if (answers && s.pad_to_max_length) usual.qa_loss = "padded";
-  if (chooses_best(s)) usual.metric_for_best_model = answers ? "f1" : "loss";
+  const TaskRules& rules = task_rules(s.task);
+  usual.max_seq_length = rules.length;
+  if (s.task == "qa" && s.pad_to_max_length) usual.qa_loss = "padded";
+  if (chooses_best(s)) usual.metric_for_best_model = rules.best_metric;
   const std::string& metric = s.metric_for_best_model;
   usual.greater_is_better = !metric.empty() && !metric.ends_with("loss");
   return usual;

@@ -1,20 +1,20 @@
-// Divides a data set among the ranks and collects the logits. trainer/data/metrics.h and
-// trainer/job compute metrics and write files. The model does not change.
+// Divides a data set among the ranks and collects the logits. trainer/tasks computes metrics
+// and makes files of them. The model does not change.
 #include "trainer/step/evaluate.h"
 
 #include <algorithm>
-#include <cassert>
 #include <span>
+
+#include "trainer/files/task_head.h"
 
 namespace dtl::trainer {
 namespace {
 
 constexpr std::uint64_t kPredictionTag = 0xFFFF0002;
-constexpr std::uint64_t kAnswerTag = 0xFFFF0003;
 
 // Runs the model in batches on this rank's share: every size-th example from its rank on. Calls
-// take(chosen, logits) for each batch. It does not communicate, so ranks may have different numbers
-// of batches.
+// take(chosen, outputs) for each batch. It does not communicate, so ranks may have different
+// numbers of batches.
 template <class Take>
 void for_own_batches(Model<float>& model, const std::vector<float>& parameters,
                      const Examples& examples, std::int64_t batch_per_rank, const Ranks& group,
@@ -37,37 +37,23 @@ void for_own_batches(Model<float>& model, const std::vector<float>& parameters,
 // use.
 std::vector<float> predict(Model<float>& model, const std::vector<float>& parameters,
                            const Examples& examples, std::int64_t batch_per_rank, Ranks& group) {
-  assert(model.config().task == Task::kClassification);
-  const auto outputs = static_cast<std::int64_t>(model.config().labels.size());
-  std::vector<float> all(static_cast<std::size_t>(examples.size() * outputs));
+  const std::int64_t outputs = output_count(model.config());
+  const bool by_token = reads_all_tokens(model.config());
+  const auto first_row = [&](std::int64_t example) {
+    return by_token ? examples.starts[static_cast<std::size_t>(example)] : example;
+  };
+  const std::int64_t rows = examples.size() == 0 ? 0 : first_row(examples.size());
+  std::vector<float> all(static_cast<std::size_t>(rows * outputs));
   for_own_batches(model, parameters, examples, batch_per_rank, group,
-                  [&](std::span<const std::int64_t> chosen, const float* logits) {
+                  [&](std::span<const std::int64_t> chosen, const float* values) {
                     for (const std::int64_t example : chosen) {
-                      std::copy_n(logits, outputs, all.begin() + example * outputs);
-                      logits += outputs;
+                      const std::int64_t begin = first_row(example) * outputs;
+                      const std::int64_t count = first_row(example + 1) * outputs - begin;
+                      std::copy_n(values, count, all.begin() + begin);
+                      values += count;
                     }
                   });
   group.sum(all.data(), all.size(), kPredictionTag);
-  return all;
-}
-
-std::vector<float> predict_answers(Model<float>& model, const std::vector<float>& parameters,
-                                   const Examples& examples, std::int64_t batch_per_rank,
-                                   Ranks& group) {
-  assert(model.config().task == Task::kQuestionAnswering);
-  std::vector<float> all(examples.ids.size() * 2);
-  for_own_batches(model, parameters, examples, batch_per_rank, group,
-                  [&](std::span<const std::int64_t> chosen, const float* logits) {
-                    for (const std::int64_t example : chosen) {
-                      const auto e = static_cast<std::size_t>(example);
-                      // Two logits per token.
-                      const std::int64_t begin = 2 * examples.starts[e];
-                      const std::int64_t count = 2 * examples.starts[e + 1] - begin;
-                      std::copy_n(logits, count, all.begin() + begin);
-                      logits += count;
-                    }
-                  });
-  group.sum(all.data(), all.size(), kAnswerTag);
   return all;
 }
 

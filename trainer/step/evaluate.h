@@ -11,14 +11,9 @@
 
 namespace dtl::trainer {
 
-// Logits [N, C] of a classifier without dropout, equal on all ranks.
+// The model's outputs without dropout, equal on all ranks: [N, O], or if its head reads all tokens
+// [T, O], where row t is that of token examples.ids[t].
 std::vector<float> predict(Model<float>& model, const std::vector<float>& parameters,
                            const Examples& examples, std::int64_t batch_per_rank, Ranks& group);
-
-// Logits [T, 2] of a question-answering model, T = all tokens of the examples. Row t has the start
-// and end logit of token examples.ids[t]. Equal on all ranks.
-std::vector<float> predict_answers(Model<float>& model, const std::vector<float>& parameters,
-                                   const Examples& examples, std::int64_t batch_per_rank,
-                                   Ranks& group);
 
 }  // namespace dtl::trainer

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "trainer/files/task_head.h"
+
 namespace dtl::trainer {
 namespace {
 
@@ -29,7 +31,7 @@ double product_flops(const ModelConfig& config, const Batch& batch) {
   for (std::int64_t s = 0; s < batch.sequences(); ++s) {
     scores += static_cast<double>(batch.length(s)) * static_cast<double>(batch.own_length(s));
   }
-  const bool first_only = config.task == Task::kClassification;
+  const bool first_only = !reads_all_tokens(config);
   const double full = layer_flops(config, tokens, tokens, scores);
   // The last layer has one query per sequence, so one score per token.
   const double last = first_only ? layer_flops(config, tokens, sequences, tokens) : full;

@@ -1,9 +1,9 @@
 #pragma once
 // Trainer: the steps of a training run, data-parallel over the ranks. A step's examples depend only
 // on seed and global batch: examples [s * B, (s + 1) * B) of the epoch's random order; the last
-// step of an epoch may be shorter. The loss is the exact mean over the step's examples, so neither
-// the number of ranks nor gradient accumulation changes results. Between two steps, state() is all
-// that a run needs to resume elsewhere with the same bits.
+// step of an epoch may be shorter. The loss is the exact mean over all of the step's terms, so
+// neither the number of ranks nor gradient accumulation changes results. Between two steps, state()
+// is all that a run needs to resume elsewhere with the same bits.
 
 #include <cstdint>
 #include <functional>
@@ -49,7 +49,7 @@ std::int64_t examples_after(std::int64_t steps, std::int64_t examples,
 struct StepReport {
   std::int64_t step = 0;  // from 1
   double epoch = 0;       // fraction of passes done
-  double loss = 0;        // mean over the step's examples
+  double loss = 0;        // mean over the step's terms: see loss_terms()
   double gradient_norm = 0;
   double learning_rate = 0;  // used by this step
   std::int64_t tokens = 0;   // in the step, over all ranks

@@ -1,6 +1,6 @@
 // Reads labelled texts and matches the labels of data and model by name. It uses numbers or order
 // only if names do not help, and a notice says so. It does not tokenise.
-#include "trainer/job/load_texts.h"
+#include "trainer/tasks/load_texts.h"
 
 #include <fmt/format.h>
 

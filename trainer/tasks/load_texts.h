@@ -1,11 +1,12 @@
 #pragma once
-// Loads the data sets of a run for its task: part of prepare(). Only rank 0 uses it.
+// Loads the labelled texts of a classifier: its prepare(). Only rank 0 uses it.
 
 #include <string>
 #include <vector>
 
 #include "trainer/data/dataset.h"
-#include "trainer/job/load_inputs.h"
+#include "trainer/settings/settings.h"
+#include "trainer/tasks/prepared.h"
 
 namespace dtl::trainer {
 
@@ -15,8 +16,5 @@ std::vector<std::string> report_texts(const Settings& settings, const TextDatase
 
 // Loads labelled texts or GLUE files. Sets examples, and labels and problem of prepared.config.
 void prepare_classification(const Settings& settings, Prepared& prepared);
-
-// Questions with contexts.
-void prepare_answers(const Settings& settings, Prepared& prepared);
 
 }  // namespace dtl::trainer

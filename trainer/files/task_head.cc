@@ -1,0 +1,52 @@
+// One row per task.
+#include "trainer/files/task_head.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+#include "trainer/files/model_family.h"
+
+namespace dtl::trainer {
+namespace {
+
+double before_classifier(const ModelConfig& config) {
+  return config.classifier_dropout;
+}
+
+double before_answers(const ModelConfig& config) {
+  return family_of(config).drops_before_answers ? config.qa_dropout : 0.0;
+}
+
+constexpr std::array<TaskHead, 2> kHeads = {{
+    {.task = Task::kClassification,
+     .architecture = "ForSequenceClassification",
+     .rows = HeadRows::kFirstTokens,
+     .pools = true,
+     .output = "classifier",
+     .outputs = 0,
+     .dropout = before_classifier},
+    {.task = Task::kQuestionAnswering,
+     .architecture = "ForQuestionAnswering",
+     .rows = HeadRows::kAllTokens,
+     .pools = false,
+     .output = "qa_outputs",
+     .outputs = 2,  // start and end
+     .dropout = before_answers},
+}};
+
+}  // namespace
+
+const TaskHead& head_of(Task task) {
+  const auto* head = std::find_if(kHeads.begin(), kHeads.end(),
+                                  [&](const TaskHead& each) { return each.task == task; });
+  assert(head != kHeads.end());
+  return *head;
+}
+
+std::int64_t output_count(const ModelConfig& config) {
+  const int fixed = head_of(config).outputs;
+  return fixed > 0 ? fixed : static_cast<std::int64_t>(config.labels.size());
+}
+
+}  // namespace dtl::trainer

@@ -1,0 +1,38 @@
+#pragma once
+// What a task adds to an encoder: which rows of its output the head reads, the head's layers, and
+// their names in a checkpoint. To add a task, add a Task (model_config.h), a row in task_head.cc, a
+// loss in model/loss.cc and a file in trainer/tasks. Pure; it cannot fail.
+
+#include <cstdint>
+#include <string_view>
+
+#include "trainer/files/model_config.h"
+
+namespace dtl::trainer {
+
+// Rows of the encoder's output [T, H]: each sequence's first token, or all tokens.
+enum class HeadRows { kFirstTokens, kAllTokens };
+
+struct TaskHead {
+  Task task;
+  std::string_view architecture;  // in config.json's "architectures", after the family's class_name
+  HeadRows rows;
+  bool pools;               // a dense layer and its activation (model_family.h) come first
+  std::string_view output;  // name of the output layer's tensors
+  int outputs;              // of that layer; 0: one for each label
+  double (*dropout)(const ModelConfig& config);  // before the output layer
+};
+
+const TaskHead& head_of(Task task);
+inline const TaskHead& head_of(const ModelConfig& config) {
+  return head_of(config.task);
+}
+
+inline bool reads_all_tokens(const ModelConfig& config) {
+  return head_of(config).rows == HeadRows::kAllTokens;
+}
+
+// O: the number of outputs in each row. A regression has one label, so one output.
+std::int64_t output_count(const ModelConfig& config);
+
+}  // namespace dtl::trainer
