@@ -3,7 +3,7 @@
 # Intel MPI, Open MPI and oneCCL in folders beside it.
 
 reference_modules=(torch==2.13.0 transformers tokenizers safetensors numpy tensorboard
-  accelerate)
+  accelerate sentence-transformers scikit-learn seqeval)
 venv="${XDG_CACHE_HOME:-$HOME/.cache}/dtlaunch-test/venv"
 mpi=${venv%/*}/mpi
 
@@ -26,7 +26,8 @@ make_references() {
     return 0
   fi
   /usr/bin/python3 -m venv --clear "$venv"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${reference_modules[@]}"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --use-pep517 \
+    "${reference_modules[@]}"
   references_are_there
 }
 

@@ -33,7 +33,8 @@ class Hash {
   std::uint64_t value_ = 0xCBF29CE484222325;
 };
 
-// Checkpoints store this hash: changing the order of calls would refuse all older ones.
+// Checkpoints store this hash: changing the order of calls would refuse all older ones. So what
+// older versions had not comes last, and only if it is used.
 std::uint64_t hash_of(const Examples& examples) {
   Hash hash;
   hash(examples.ids);
@@ -43,6 +44,8 @@ std::uint64_t hash_of(const Examples& examples) {
   hash(examples.targets);
   hash(examples.answer_starts);
   hash(examples.answer_ends);
+  if (examples.texts != 1)
+    hash(std::vector<std::int32_t>{static_cast<std::int32_t>(examples.texts)});
   return hash.value();
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/files/embedding_config.h"
 #include "trainer/maths/activation.h"
 
 namespace dtl::trainer {
@@ -46,7 +47,8 @@ struct ModelConfig {
   std::vector<std::string> labels = {};  // id2label, in order of id
   Task task = Task::kClassification;     // selects the head; the caller sets it, not the folder
   Problem problem = Problem::kSingleLabel;
-  TextColumns columns = {};  // columns that it was trained on; rank 0 only
+  TextColumns columns = {};        // columns that it was trained on; rank 0 only
+  EmbeddingConfig embedding = {};  // models that make embeddings
 };
 
 // Throws Error(kBadInput) naming file and key if dttrain cannot run the model (relative positions,

@@ -92,9 +92,20 @@ template <class Visitor>
 void visit(Visitor& v, Examples& examples) {
   // A structured binding names every field, so a new field of Examples does not compile here until
   // somebody adds it.
-  auto& [ids, types, starts, labels, targets, answer_starts, answer_ends, cut] = examples;
-  v(ids), v(types), v(starts), v(labels), v(targets), v(answer_starts), v(answer_ends);
+  auto& [ids, types, starts, texts, labels, targets, answer_starts, answer_ends, cut] = examples;
+  v(ids), v(types), v(starts), v(texts), v(labels), v(targets), v(answer_starts), v(answer_ends);
   static_cast<void>(cut);  // only rank 0 prints it
+}
+
+template <class Visitor>
+void visit(Visitor& v, EmbeddingConfig& config) {
+  auto& [pooling, dense, normalize, prompts, default_prompt] = config;
+  v(pooling), v(normalize);
+  std::uint64_t count = dense.size();
+  v(count);
+  dense.resize(count);
+  for (DenseLayer& layer : dense) v(layer.outputs), v(layer.bias), v(layer.activation);
+  static_cast<void>(prompts), static_cast<void>(default_prompt);  // only rank 0 reads texts
 }
 
 // Visits every field. The compiler rejects a list that lacks one.
@@ -103,11 +114,12 @@ void visit(Visitor& v, ModelConfig& config) {
   auto& [type, vocab_size, hidden_size, layers, heads, intermediate_size, max_positions,
          type_vocab_size, activation, hidden_dropout, attention_dropout, classifier_dropout,
          layer_norm_eps, initializer_range, pad_token_id, qa_dropout, sinusoidal_positions, labels,
-         task, problem, columns] = config;
+         task, problem, columns, embedding] = config;
   v(type), v(vocab_size), v(hidden_size), v(layers), v(heads), v(intermediate_size);
   v(max_positions), v(type_vocab_size), v(activation), v(hidden_dropout), v(attention_dropout);
   v(classifier_dropout), v(layer_norm_eps), v(initializer_range), v(pad_token_id), v(qa_dropout);
   v(sinusoidal_positions), v(labels), v(task), v(problem);
+  visit(v, embedding);
   static_cast<void>(columns);  // only rank 0 reads data and writes config.json
 }
 

@@ -9,14 +9,15 @@ namespace dtl::trainer {
 Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen,
                  const Padding& padding) {
   Batch batch;
+  batch.texts = examples.texts;
   // C, the targets of one example; 0 if the data set has labels or answers instead.
   const std::int64_t outputs =
       examples.targets.empty()
           ? 0
           : static_cast<std::int64_t>(examples.targets.size()) / examples.size();
-  for (const std::int64_t example : chosen) {
-    const auto e = static_cast<std::size_t>(example);
-    const std::int64_t begin = examples.starts[e], end = examples.starts[e + 1];
+  const auto add_text = [&](std::int64_t text) {
+    const auto t = static_cast<std::size_t>(text);
+    const std::int64_t begin = examples.starts[t], end = examples.starts[t + 1];
     batch.ids.insert(batch.ids.end(), examples.ids.begin() + begin, examples.ids.begin() + end);
     batch.types.insert(batch.types.end(), examples.types.begin() + begin,
                        examples.types.begin() + end);
@@ -29,6 +30,13 @@ Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen,
     batch.ids.resize(batch.positions.size(), padding.token);
     batch.types.resize(batch.positions.size(), 0);
     batch.own_lengths.push_back(end - begin);
+    batch.numbers.push_back(static_cast<std::uint32_t>(text));
+  };
+  for (const std::int64_t example : chosen) {
+    for (std::int64_t text = 0; text < examples.texts; ++text) {
+      add_text(example * examples.texts + text);
+    }
+    const auto e = static_cast<std::size_t>(example);
     if (!examples.labels.empty()) batch.labels.push_back(examples.labels[e]);
     if (!examples.answer_starts.empty()) {
       batch.answer_starts.push_back(examples.answer_starts[e]);
@@ -37,7 +45,6 @@ Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen,
     // A data set without targets has outputs = 0: this appends nothing.
     const auto row = examples.targets.begin() + example * outputs;
     batch.targets.insert(batch.targets.end(), row, row + outputs);
-    batch.numbers.push_back(static_cast<std::uint32_t>(example));
   }
   return batch;
 }

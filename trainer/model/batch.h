@@ -1,6 +1,7 @@
 #pragma once
-// Batch: the sequences of one forward pass on one rank, as one flat matrix of tokens. Sequences may
-// end in padding, to which other tokens do not attend. Only a model that learns from the outputs of
+// Batch: the sequences of one forward pass on one rank, as one flat matrix of tokens. An example
+// has `texts` sequences next to each other, usually one (data/examples.h). Sequences may end in
+// padding, to which other tokens do not attend. Only a model that learns from the outputs of
 // padding (QaLoss::kPadded) needs it.
 
 #include <cstdint>
@@ -17,11 +18,12 @@ struct Batch {
   std::vector<std::int32_t> positions;         // [T], from 0 in each sequence
   std::vector<std::int64_t> starts{0};         // [B + 1]
   std::vector<std::int64_t> own_lengths = {};  // [B], tokens of each sequence that are not padding
-  // As in Examples.
-  std::vector<std::int32_t> labels;                      // [B]
-  std::vector<float> targets;                            // [B, C]
-  std::vector<std::int32_t> answer_starts, answer_ends;  // [B]
-  std::vector<std::uint32_t> numbers;                    // [B], the example's index in its data set
+  std::vector<std::uint32_t> numbers;          // [B], the text's index in its data set
+  std::int64_t texts = 1;                      // of each example
+  // As in Examples; E = B / texts.
+  std::vector<std::int32_t> labels;                      // [E]
+  std::vector<float> targets;                            // [E, C]
+  std::vector<std::int32_t> answer_starts, answer_ends;  // [E]
 
   std::int64_t sequences() const { return static_cast<std::int64_t>(numbers.size()); }
   std::int64_t tokens() const { return starts.back(); }

@@ -40,7 +40,7 @@ std::vector<float> predict(Model<float>& model, const std::vector<float>& parame
   const std::int64_t outputs = output_count(model.config());
   const bool by_token = reads_all_tokens(model.config());
   const auto first_row = [&](std::int64_t example) {
-    return by_token ? examples.starts[static_cast<std::size_t>(example)] : example;
+    return by_token ? examples.first_token(example) : example * examples.texts;
   };
   const std::int64_t rows = examples.size() == 0 ? 0 : first_row(examples.size());
   std::vector<float> all(static_cast<std::size_t>(rows * outputs));

@@ -7,15 +7,6 @@
 #include <random>
 
 namespace dtl::trainer {
-namespace {
-
-std::int64_t length_of(const Examples& examples, std::int64_t example) {
-  const auto e = static_cast<std::size_t>(example);
-  return examples.starts[e + 1] - examples.starts[e];
-}
-
-}  // namespace
-
 // Fisher-Yates from the front with 32 random bits per swap, as torch.randperm, including the slight
 // bias of its modulo.
 std::vector<std::int64_t> random_order(std::int64_t count, std::uint64_t seed) {
@@ -36,14 +27,14 @@ std::vector<std::vector<std::int64_t>> deal(const Examples& examples,
   std::vector<std::size_t> places(chosen.size());
   std::iota(places.begin(), places.end(), 0);
   std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
-    return length_of(examples, chosen[a]) > length_of(examples, chosen[b]);
+    return examples.tokens_of(chosen[a]) > examples.tokens_of(chosen[b]);
   });
   std::vector<std::int64_t> tokens(static_cast<std::size_t>(ranks));
   std::vector<std::vector<std::size_t>> dealt(tokens.size());
   for (const std::size_t place : places) {
     const auto rank =
         static_cast<std::size_t>(std::min_element(tokens.begin(), tokens.end()) - tokens.begin());
-    tokens[rank] += length_of(examples, chosen[place]);
+    tokens[rank] += examples.tokens_of(chosen[place]);
     dealt[rank].push_back(place);
   }
   std::vector<std::vector<std::int64_t>> shares(tokens.size());
@@ -59,9 +50,8 @@ std::vector<std::int32_t> words_of(const Examples& examples, std::span<const std
                                    std::int32_t padding) {
   std::vector<std::int32_t> words;
   for (const std::int64_t example : chosen) {
-    const auto e = static_cast<std::size_t>(example);
-    words.insert(words.end(), examples.ids.begin() + examples.starts[e],
-                 examples.ids.begin() + examples.starts[e + 1]);
+    words.insert(words.end(), examples.ids.begin() + examples.first_token(example),
+                 examples.ids.begin() + examples.first_token(example + 1));
   }
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());

@@ -204,10 +204,7 @@ StepReport Trainer::step(const Examples& examples) {
   report.step = steps_done();
   report.epoch = epoch_after(report.step, examples.size(), settings_);
   // Counts all ranks' tokens: tokens/s is for the job.
-  for (const std::int64_t example : chosen) {
-    const auto e = static_cast<std::size_t>(example);
-    report.tokens += examples.starts[e + 1] - examples.starts[e];
-  }
+  for (const std::int64_t example : chosen) report.tokens += examples.tokens_of(example);
   report.work.step_s = whole.lap();
   return report;
 }
