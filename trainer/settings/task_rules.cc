@@ -45,8 +45,7 @@ std::span<const TaskRules> all_task_rules() {
 const TaskRules& task_rules(std::string_view name) {
   const auto* rules = std::find_if(kTasks.begin(), kTasks.end(),
                                    [&](const TaskRules& each) { return each.name == name; });
-  assert(rules != kTasks.end());
-  return *rules;
+  return rules == kTasks.end() ? kTasks.front() : *rules;
 }
 
 std::vector<TaskOption> used_task_options(const Settings& settings) {

@@ -20,7 +20,7 @@ struct TaskRules {
 };
 
 std::span<const TaskRules> all_task_rules();
-// The task must be one of them.
+// While the task is "auto": the rules of classification, which most data sets turn out to be.
 const TaskRules& task_rules(std::string_view name);
 
 // An option that only some tasks have.
