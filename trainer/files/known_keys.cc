@@ -35,6 +35,7 @@ constexpr KnownKey kOfAnyConfig[] = {
     {"transformers.js_config", kHarmless},
     {"_diffusers_version", kHarmless},
     {"sentence_transformers", kHarmless},
+    {"sbert_ce_default_activation_function", kHarmless},
     {"finetuning_task", kHarmless},
     {"task_specific_params", kHarmless},
     {"custom_pipelines", kHarmless},

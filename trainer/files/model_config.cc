@@ -164,6 +164,17 @@ class ConfigReader final : public ConfigKeys {
     return columns;
   }
 
+  // From sentence-transformers 4 on, and its name before.
+  std::string score_activation() const {
+    constexpr const char *kKey = "sentence_transformers", *kName = "activation_fn";
+    if (has(kKey) && json_[kKey].is_object() && json_[kKey].contains(kName) &&
+        json_[kKey][kName].is_string()) {
+      return json_[kKey][kName].get<std::string>();
+    }
+    constexpr const char* kOldKey = "sbert_ce_default_activation_function";
+    return has(kOldKey) && json_[kOldKey].is_string() ? json_[kOldKey].get<std::string>() : "";
+  }
+
  private:
   // label2id is optional. But if it gives the same names other ids, we cannot tell which of the two
   // is right.
@@ -292,6 +303,7 @@ ModelConfig read_model_config(const std::string& folder) {
   reader.whole("pad_token_id", config.pad_token_id, 0, kMaxDimension);
   config.labels = reader.labels();
   config.columns = reader.columns();
+  config.score_activation = reader.score_activation();
   config.problem = problem_named(reader, config.labels.size());
   // Each head takes hidden_size / heads columns of the same projection.
   if (config.hidden_size % config.heads != 0) {
@@ -314,6 +326,9 @@ void write_model_config(const std::string& folder, const ModelConfig& config) {
   json["pad_token_id"] = config.pad_token_id;
   add_labels(json, config);
   add_columns(json, config.columns);
+  if (config.task == Task::kReranking && !config.score_activation.empty()) {
+    json["sentence_transformers"] = {{"activation_fn", config.score_activation}};
+  }
   // Weights are always written as F32 (safetensors.cc).
   json["torch_dtype"] = "float32";
   write_file_atomically(folder + "/config.json",

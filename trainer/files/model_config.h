@@ -12,7 +12,12 @@ namespace dtl::trainer {
 
 enum class ModelType { kBert, kDistilBert };  // described in model_family.h
 
-enum class Task { kClassification, kQuestionAnswering };  // their heads: task_head.h
+enum class Task {
+  kClassification,
+  kQuestionAnswering,
+  kReranking,
+  kMultipleChoice
+};  // their heads: task_head.h
 // What a classifier predicts: one of several labels, any number of labels, or a number.
 enum class Problem { kSingleLabel, kMultiLabel, kRegression };
 
@@ -49,6 +54,9 @@ struct ModelConfig {
   Problem problem = Problem::kSingleLabel;
   TextColumns columns = {};        // columns that it was trained on; rank 0 only
   EmbeddingConfig embedding = {};  // models that make embeddings
+  // A reranker's: the name of the torch class between logits and scores, as sentence-transformers
+  // writes it. Empty: its default, the sigmoid. Rank 0 only.
+  std::string score_activation = {};
 };
 
 // Throws Error(kBadInput) naming file and key if dttrain cannot run the model (relative positions,

@@ -18,7 +18,7 @@ double before_answers(const ModelConfig& config) {
   return family_of(config).drops_before_answers ? config.qa_dropout : 0.0;
 }
 
-constexpr std::array<TaskHead, 2> kHeads = {{
+constexpr std::array<TaskHead, 4> kHeads = {{
     {.task = Task::kClassification,
      .architecture = "ForSequenceClassification",
      .rows = HeadRows::kFirstTokens,
@@ -33,6 +33,20 @@ constexpr std::array<TaskHead, 2> kHeads = {{
      .output = "qa_outputs",
      .outputs = 2,  // start and end
      .dropout = before_answers},
+    {.task = Task::kReranking,  // one label
+     .architecture = "ForSequenceClassification",
+     .rows = HeadRows::kFirstTokens,
+     .pools = true,
+     .output = "classifier",
+     .outputs = 0,
+     .dropout = before_classifier},
+    {.task = Task::kMultipleChoice,
+     .architecture = "ForMultipleChoice",
+     .rows = HeadRows::kFirstTokens,
+     .pools = true,
+     .output = "classifier",
+     .outputs = 1,
+     .dropout = before_classifier},
 }};
 
 }  // namespace

@@ -35,7 +35,11 @@ Precision precision_of(const std::string& option, const std::string& value) {
 }
 
 LossSettings loss_settings(const Settings& s) {
-  return {s.label_smoothing, s.qa_loss == "padded" ? QaLoss::kPadded : QaLoss::kMasked};
+  LossSettings loss;
+  loss.label_smoothing = s.label_smoothing;
+  loss.qa_loss = s.qa_loss == "padded" ? QaLoss::kPadded : QaLoss::kMasked;
+  if (s.reranking_loss == "softmax") loss.candidates = CandidateLoss::kSoftmax;
+  return loss;
 }
 
 // "eval_accuracy 0.8431  eval_f1 0.8912"

@@ -25,6 +25,7 @@ struct Batch {
   std::vector<float> targets;                            // [E, C]
   std::vector<std::int32_t> answer_starts, answer_ends;  // [E]
 
+  std::int64_t examples() const { return sequences() / texts; }
   std::int64_t sequences() const { return static_cast<std::int64_t>(numbers.size()); }
   std::int64_t tokens() const { return starts.back(); }
   std::int64_t length(std::int64_t sequence) const {

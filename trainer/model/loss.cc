@@ -6,6 +6,8 @@
 #include <cassert>
 #include <cmath>
 #include <iterator>
+#include <numeric>
+#include <vector>
 
 #include "trainer/files/task_head.h"
 #include "trainer/maths/plain_nan.h"
@@ -48,6 +50,28 @@ double answer_loss(const LossSettings& settings, const Batch& batch, std::int64_
   const double end = cross_entropy(x + 1, tokens, 2, batch.answer_ends[i], 0.0, half,
                                    gradient ? gradient + 1 : nullptr);
   return (start + end) / 2;
+}
+
+// x: one output for each text of example e. Multiple choice has the right one in labels; the texts
+// of reranking have targets [E, texts].
+template <class S>
+double candidate_loss(const ModelConfig& config, const LossSettings& settings, const Batch& batch,
+                      std::int64_t e, const S* x, S weight, S* gradient) {
+  if (config.task == Task::kMultipleChoice) {
+    return cross_entropy(x, batch.texts, 1, batch.labels[static_cast<std::size_t>(e)],
+                         settings.label_smoothing, weight, gradient);
+  }
+  const float* targets = batch.targets.data() + e * batch.texts;
+  if (settings.candidates == CandidateLoss::kSoftmax) {
+    const std::int64_t right = std::max_element(targets, targets + batch.texts) - targets;
+    return cross_entropy(x, batch.texts, 1, right, 0.0, weight, gradient);
+  }
+  double loss = 0;  // a term for each text
+  for (std::int64_t text = 0; text < batch.texts; ++text) {
+    loss += binary_cross_entropy(x + text, targets + text, 1, weight,
+                                 gradient ? gradient + text : nullptr);
+  }
+  return loss;
 }
 
 }  // namespace
@@ -110,16 +134,21 @@ double loss_sum(const ModelConfig& config, const LossSettings& settings, const B
   const bool all_tokens = reads_all_tokens(config);
   const std::int64_t O = output_count(config);
   double loss = 0;
-  for (std::int64_t b = 0; b < batch.sequences(); ++b) {
-    // Where the sequence's rows begin in outputs.
-    const std::int64_t at = O * (all_tokens ? batch.starts[static_cast<std::size_t>(b)] : b);
+  for (std::int64_t e = 0; e < batch.examples(); ++e) {
+    // Where the example's rows begin in outputs.
+    const std::int64_t text = e * batch.texts;
+    const std::int64_t at = O * (all_tokens ? batch.starts[static_cast<std::size_t>(text)] : text);
     S* gradient = doutputs ? doutputs + at : nullptr;
     switch (config.task) {
       case Task::kClassification:
-        loss += classification_loss(config, settings, batch, b, outputs + at, weight, gradient);
+        loss += classification_loss(config, settings, batch, e, outputs + at, weight, gradient);
         break;
       case Task::kQuestionAnswering:
-        loss += answer_loss(settings, batch, b, outputs + at, weight, gradient);
+        loss += answer_loss(settings, batch, e, outputs + at, weight, gradient);
+        break;
+      case Task::kReranking:
+      case Task::kMultipleChoice:
+        loss += candidate_loss(config, settings, batch, e, outputs + at, weight, gradient);
         break;
     }
   }
@@ -127,14 +156,30 @@ double loss_sum(const ModelConfig& config, const LossSettings& settings, const B
   return plain_nan(loss);
 }
 
-std::int64_t loss_terms(const ModelConfig& config, const Examples&,
-                        std::span<const std::int64_t> chosen) {
+std::int64_t loss_terms(const ModelConfig& config, const LossSettings& settings,
+                        const Examples& examples, std::span<const std::int64_t> chosen) {
   switch (config.task) {
     case Task::kClassification:
     case Task::kQuestionAnswering:
+    case Task::kMultipleChoice:
       return std::ssize(chosen);
+    case Task::kReranking:
+      return settings.candidates == CandidateLoss::kSoftmax ? std::ssize(chosen)
+                                                            : std::ssize(chosen) * examples.texts;
   }
   __builtin_unreachable();
+}
+
+double mean_loss_of(const ModelConfig& config, const LossSettings& settings,
+                    const Examples& examples, std::span<const float> outputs) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(examples.size()));
+  std::iota(all.begin(), all.end(), 0);
+  const Batch batch = make_batch(examples, all);
+  assert(std::ssize(outputs) ==
+         output_count(config) * (reads_all_tokens(config) ? batch.tokens() : batch.sequences()));
+  const double sum = loss_sum<float>(config, settings, batch, outputs.data(), 1.0F, nullptr);
+  const auto terms = static_cast<double>(loss_terms(config, settings, examples, all));
+  return plain_nan(sum / std::max(1.0, terms));
 }
 
 template double cross_entropy<float>(const float*, std::int64_t, std::int64_t, std::int64_t, double,

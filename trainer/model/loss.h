@@ -16,9 +16,14 @@ namespace dtl::trainer {
 // in Hugging Face's models. Without padding both are the same.
 enum class QaLoss { kMasked, kPadded };
 
+// How an example with several texts, each with one output, learns which of them is right: softmax
+// over its texts; or each text by itself, with binary cross entropy and its own target.
+enum class CandidateLoss { kSoftmax, kBinary };
+
 struct LossSettings {
   double label_smoothing = 0;  // for single-label classifiers, 0 to 1
   QaLoss qa_loss = QaLoss::kMasked;
+  CandidateLoss candidates = CandidateLoss::kBinary;  // of reranking; multiple choice: softmax
 };
 
 // With p = softmax(x) of x[0], x[stride], .. x[(count - 1) * stride] and e the smoothing:
@@ -46,7 +51,11 @@ double loss_sum(const ModelConfig& config, const LossSettings& settings, const B
                 const S* outputs, S weight, S* doutputs);
 
 // How many terms the loss of these examples has: their mean is what training minimises.
-std::int64_t loss_terms(const ModelConfig& config, const Examples& examples,
-                        std::span<const std::int64_t> chosen);
+std::int64_t loss_terms(const ModelConfig& config, const LossSettings& settings,
+                        const Examples& examples, std::span<const std::int64_t> chosen);
+
+// The mean of the terms of all examples for outputs [N, O], without a model.
+double mean_loss_of(const ModelConfig& config, const LossSettings& settings,
+                    const Examples& examples, std::span<const float> outputs);
 
 }  // namespace dtl::trainer

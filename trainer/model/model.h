@@ -21,6 +21,7 @@ class Model {
 
   const ParameterLayout& layout() const { return layout_; }
   const ModelConfig& config() const { return config_; }
+  const LossSettings& loss() const { return loss_; }
   // For the layers' products from the next forward on. The head stays in float32.
   void set_precision(Precision precision) { precision_ = precision; }
 

@@ -8,6 +8,7 @@
 
 #include "base/options/completion.h"
 #include "base/text.h"
+#include "trainer/settings/candidate_options.h"
 #include "trainer/settings/stock_options.h"
 
 namespace dtl::trainer {
@@ -78,7 +79,7 @@ Rows data_options() {
       {group, {"--task_name"}, "NAME",
        "cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb, wnli, squad or squad_v2",
        into::text<&S::task_name>()},
-      {group, {"--task"}, "auto|classification|qa",
+      {group, {"--task"}, "auto|classification|qa|reranking|multiple_choice",
        "what the model learns; auto: detect it from other options and files (auto)",
        into::word<&S::task>()},
       {group, {"--data_dir"}, "FOLDER", "folder of GLUE's files for --task_name: train.tsv, dev.tsv",
@@ -317,7 +318,7 @@ const OptionTable<Settings>& option_table() {
     // In the order that --help shows.
     for (Rows (*part)() :
          {data_options, action_options, training_options, evaluation_options, log_options,
-          answer_options, other_names, stock_option_rows, program_options}) {
+          answer_options, candidate_option_rows, other_names, stock_option_rows, program_options}) {
       for (OptionRow<S>& row : part()) all.push_back(std::move(row));
     }
     return OptionTable<S>(std::move(all));

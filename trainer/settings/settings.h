@@ -37,6 +37,10 @@ struct Settings {
   std::string label_delimiter;  // separates several labels of one example; empty: one label
   bool do_regression = false;
 
+  // Multiple choice and reranking
+  std::string choice_column_names;        // separated by commas
+  std::string reranking_loss = "binary";  // binary, softmax
+
   // Question answering
   std::string qa_loss = "masked";  // masked; padded: as in Hugging Face, over max_seq_length tokens
   bool version_2_with_negative = false;

@@ -67,11 +67,13 @@ std::string task_of_options(const Settings& s) {
 }
 
 void check_task(const Settings& s) {
-  require(s.task != "qa" || !is_glue(s.task_name), "--task qa",
-          fmt::format("--task_name {} is a classification task", s.task_name),
-          "--task classification");
-  require(s.task != "classification" || !is_squad(s.task_name), "--task classification",
-          fmt::format("--task_name {} is a question answering task", s.task_name), "--task qa");
+  const auto belongs_to = [&](std::string_view task) {
+    require(s.task == "auto" || s.task == task, "--task " + s.task,
+            fmt::format("--task_name {} is a {} task", s.task_name, task_rules(task).words),
+            fmt::format("--task {}", task));
+  };
+  if (is_glue(s.task_name)) belongs_to("classification");
+  if (is_squad(s.task_name)) belongs_to("qa");
   for (const TaskOption& option : used_task_options(s)) {
     const auto& tasks = option.tasks;
     require(s.task == "auto" || std::find(tasks.begin(), tasks.end(), s.task) != tasks.end(),

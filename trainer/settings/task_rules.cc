@@ -10,22 +10,27 @@
 namespace dtl::trainer {
 namespace {
 
-constexpr std::string_view kClassification = "classification", kAnswers = "qa";
+constexpr std::string_view kClassification = "classification", kAnswers = "qa",
+                           kReranking = "reranking", kChoice = "multiple_choice";
 
-constexpr std::array<TaskRules, 2> kTasks = {{
+constexpr std::array<TaskRules, 4> kTasks = {{
     {kClassification, "classification", 128, "loss", false},
     {kAnswers, "question answering", 384, "f1", true},
+    {kReranking, "reranking", 512, "loss", false},
+    {kChoice, "multiple choice", 512, "loss", false},
 }};
 
 const std::vector<TaskOption>& task_options() {
   static const std::vector<TaskOption> options = {
-      {"text_column_names", {kClassification}},
+      {"text_column_names", {kClassification, kReranking, kChoice}},
       {"text_column_delimiter", {kClassification}},
-      {"label_column_name", {kClassification}},
+      {"label_column_name", {kClassification, kReranking, kChoice}},
       {"label_delimiter", {kClassification}},
       {"do_regression", {kClassification}},
       {"data_dir", {kClassification}},
-      {"label_smoothing_factor", {kClassification}},
+      {"label_smoothing_factor", {kClassification, kChoice}},
+      {"choice_column_names", {kChoice}},
+      {"reranking_loss", {kReranking}},
       {"version_2_with_negative", {kAnswers}},
       {"doc_stride", {kAnswers}},
       {"n_best_size", {kAnswers}},

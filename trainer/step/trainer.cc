@@ -150,7 +150,8 @@ Buckets::Totals Trainer::accumulate(const Examples& examples, std::span<const st
   // will send.
   set_words(examples, shares);
   const std::span<const std::int64_t> mine = shares[static_cast<std::size_t>(group_.rank())];
-  const auto terms = static_cast<float>(loss_terms(model_.config(), examples, chosen));
+  const auto terms =
+      static_cast<float>(loss_terms(model_.config(), model_.loss(), examples, chosen));
   const float weight = 1.0F / std::max(1.0F, terms);
   const DropoutKey key{settings_.seed, static_cast<std::uint64_t>(steps_done())};
   const float* parameters = state_.parameters.data();
@@ -180,7 +181,7 @@ StepReport Trainer::step(const Examples& examples) {
   clear_gradients();
   StepReport report;
   const Buckets::Totals totals = accumulate(examples, chosen, report.work);
-  const std::int64_t terms = loss_terms(model_.config(), examples, chosen);
+  const std::int64_t terms = loss_terms(model_.config(), model_.loss(), examples, chosen);
   report.loss = totals.loss / static_cast<double>(std::max<std::int64_t>(1, terms));
   // All ranks have the same loss, so all of them come here. The gather of rows must end before its
   // buffers are destroyed.

@@ -8,7 +8,8 @@
 namespace dtl::trainer {
 
 std::span<const TaskKind* const> task_kinds() {
-  static constexpr std::array<const TaskKind*, 2> kinds = {&kClassification, &kQuestionAnswering};
+  static constexpr std::array<const TaskKind*, 4> kinds = {&kClassification, &kQuestionAnswering,
+                                                           &kReranking, &kMultipleChoice};
   return kinds;
 }
 
