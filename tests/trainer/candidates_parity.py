@@ -25,6 +25,7 @@ except ImportError:
 SEED, BATCH = 13, 6
 WORDS = [a + b for a in ("ka", "lo", "mi", "ru", "te", "zu") for b in ("n", "r", "s", "t", "la", "vo")]
 transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()
 
 failures = []
 
@@ -109,12 +110,10 @@ class Case:
         loss.backward()
         expect(f"{what}: loss", abs(self.results(output)["train_loss"] - loss.item()) / abs(loss.item()))
         dumped = load_file(os.path.join(self.path(output + ".dump"), "gradients.safetensors"))
-        worst = 0.0
-        for name, parameter in model.named_parameters():
-            if "key.bias" in name or "k_lin.bias" in name:  # zero but for rounding
-                continue
-            ours, theirs = dumped[name], parameter.grad
-            worst = max(worst, ((ours - theirs).norm() / theirs.norm().clamp_min(1e-9)).item())
+        # Some are zero but for rounding: those of keys' biases, and of a bias that softmax does not see.
+        least = 1e-2 * torch.stack([p.grad.norm() for p in model.parameters()]).norm()
+        worst = max(((dumped[name] - p.grad).norm() / torch.maximum(p.grad.norm(), least)).item()
+                    for name, p in model.named_parameters())
         expect(f"{what}: gradients", worst)
 
 

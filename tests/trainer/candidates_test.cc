@@ -73,7 +73,8 @@ double figure(const MetricList& metrics, const std::string& name) {
 }
 
 TEST(MultipleChoice, EncodesEachChoiceWithTheText) {
-  const Examples& examples = Loaded("multiple_choice").trains_on(kChoices).prepare().train;
+  Loaded choices("multiple_choice");
+  const Examples& examples = choices.trains_on(kChoices).prepare().train;
   EXPECT_EQ(examples.texts, 2);
   EXPECT_EQ(examples.size(), 2);
   EXPECT_THAT(examples.labels, ElementsAre(1, 0));
@@ -138,8 +139,8 @@ TEST(Reranking, TakesTheFirstOfSeveralPassagesAsTheRightOne) {
 
 TEST(Reranking, RanksThePassagesOfEachQuery) {
   Loaded run("reranking");
-  run.evaluates(kPairs).prepare();
   run.prepared.config.labels = {"LABEL_0"};
+  run.evaluates(kPairs).prepare();
   // Query a: the right passage is second; query b has none.
   const MetricList metrics = run.metrics({1, 2, 0});
   EXPECT_EQ(figure(metrics, "mrr@10"), 0.25);
