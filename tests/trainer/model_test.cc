@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
 
 #include "tests/trainer/gradient_check.h"
 #include "tests/trainer/model_support.h"
+#include "trainer/maths/kernels.h"
 
 namespace dtl::trainer::model_test {
 namespace {
@@ -51,6 +53,33 @@ TEST(ModelGradients, AgreeWithFiniteDifferencesForThreeLayersOfRelu) {
   config.layers = 3;
   config.activation = Activation::kRelu;
   expect_gradients_right(config, true);
+}
+
+// exp(2x) overflows in the tail of gelu_new.
+template <class S>
+void expect_right_tails(Activation kind) {
+  constexpr std::int64_t kCount = 64;
+  std::vector<S> u(kCount), bias(kCount), g(kCount), slope(kCount, S(1)), sums(kCount);
+  for (int i = 0; i < kCount; ++i) {
+    u[static_cast<std::size_t>(i)] = S((i % 2 == 0 ? 1 : -1) * (6 + 3 * i));
+  }
+  const std::vector<S> before = u;
+  kernels<S>().activation(kind, 1, kCount, u.data(), bias.data(), g.data());
+  std::vector<S> again(kCount);
+  kernels<S>().activation_backward(kind, 1, kCount, u.data(), slope.data(), sums.data(),
+                                   again.data());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const auto x = static_cast<double>(before[i]);
+    EXPECT_NEAR(static_cast<double>(g[i]), std::max(x, 0.0), 1e-4) << x;
+    EXPECT_NEAR(static_cast<double>(slope[i]), x > 0 ? 1 : 0, 1e-2) << x;
+  }
+}
+
+TEST(Activations, AreFiniteForLargeInputs) {
+  for (const Activation kind : {Activation::kGelu, Activation::kGeluTanh, Activation::kRelu}) {
+    expect_right_tails<float>(kind);
+    expect_right_tails<double>(kind);
+  }
 }
 
 TEST(Model, GivesASequenceTheSameLogitsInAnyCompany) {

@@ -34,10 +34,12 @@ constexpr double kInvSqrt2Pi = 0.39894228040143267794;
 constexpr double kTanhScale = 0.79788456080286535588;  // sqrt(2 / pi)
 constexpr double kTanhCubic = 0.044715;                // gelu_new: 0.5x(1+tanh(s(x+c x^3)))
 
-// tanh by exp: 1 - 2 / (exp(2x) + 1). Exact at both ends, where exp gives 0 or infinity.
+// tanh by exp: 1 - 2 / (exp(2x) + 1). From 20 on tanh is 1 in both types. The bound keeps exp
+// finite: -ffast-math divides by a refined reciprocal, which gives NaN for infinity.
 template <class S>
 inline S hyperbolic_tangent(S x) {
-  return S(1) - S(2) / (exponential(S(2) * x) + S(1));
+  const S bounded = x < S(20) ? x : S(20);
+  return S(1) - S(2) / (exponential(S(2) * bounded) + S(1));
 }
 
 // value(x) = x Phi(x), slope(x) = Phi(x) + x phi(x), with the standard normal distribution.
