@@ -24,7 +24,7 @@ std::vector<float> alone(Model<float>& model, const std::vector<float>& paramete
   const std::vector<std::int64_t> chosen = {example};
   const Batch batch = make_batch(examples, chosen);
   const float* logits = model.forward(parameters.data(), batch, nullptr);
-  const std::int64_t rows = reads_all_tokens(model.config()) ? batch.tokens() : 1;
+  const std::int64_t rows = output_rows(model.config(), batch);
   return {logits, logits + rows * output_count(model.config())};
 }
 

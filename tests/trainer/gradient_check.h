@@ -23,8 +23,7 @@ Result<S> run_model(Model<S>& model, const std::vector<S>& parameters, const Bat
                     const DropoutKey* dropout, S weight = S(1)) {
   Result<S> result;
   const S* outputs = model.forward(parameters.data(), batch, dropout);
-  const bool answers = reads_all_tokens(model.config());
-  const std::int64_t rows = answers ? batch.tokens() : batch.sequences();
+  const std::int64_t rows = output_rows(model.config(), batch);
   result.outputs.assign(outputs, outputs + rows * output_count(model.config()));
   result.gradients.resize(parameters.size());
   result.loss =

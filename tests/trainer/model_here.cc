@@ -84,7 +84,7 @@ TensorMap run(const std::string& folder, const Json& json, const std::string& co
   write_safetensors(copy + "/model.safetensors", tensors_of(model.layout(), parameters));
   const float* outputs = model.forward(parameters.data(), batch, nullptr);
   const std::int64_t columns = output_count(config);
-  const std::int64_t rows = reads_all_tokens(config) ? batch.tokens() : batch.sequences();
+  const std::int64_t rows = output_rows(config, batch);
   const Tensor output_tensor{{rows, columns}, {outputs, outputs + rows * columns}};
   std::vector<float> gradients(parameters.size());
   const auto count = static_cast<double>(batch.sequences());

@@ -132,8 +132,7 @@ TEST(Model, GivesTheSameBitsWhereItKeepsNoLayers) {
       ThreadPool pool(2, false);
       Model<float> model(config, pool);
       const auto parameters = random_parameters<float>(model.layout(), 2);
-      const std::int64_t count =
-          (reads_all_tokens(config) ? batch.tokens() : 90) * output_count(config);
+      const std::int64_t count = output_rows(config, batch) * output_count(config);
       const float* outputs = model.forward(parameters.data(), batch, nullptr);
       const std::vector<float> expected(outputs, outputs + count);
       model.forward_only(parameters.data(), make_batch(examples, first_indices(3)));

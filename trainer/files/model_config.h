@@ -12,12 +12,14 @@ namespace dtl::trainer {
 
 enum class ModelType { kBert, kDistilBert };  // described in model_family.h
 
+// Their heads: task_head.h.
 enum class Task {
   kClassification,
   kQuestionAnswering,
   kReranking,
-  kMultipleChoice
-};  // their heads: task_head.h
+  kMultipleChoice,
+  kEmbeddings,
+};
 // What a classifier predicts: one of several labels, any number of labels, or a number.
 enum class Problem { kSingleLabel, kMultiLabel, kRegression };
 

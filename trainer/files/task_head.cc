@@ -18,10 +18,15 @@ double before_answers(const ModelConfig& config) {
   return family_of(config).drops_before_answers ? config.qa_dropout : 0.0;
 }
 
-constexpr std::array<TaskHead, 4> kHeads = {{
+double never(const ModelConfig&) {
+  return 0.0;
+}
+
+constexpr std::array<TaskHead, 5> kHeads = {{
     {.task = Task::kClassification,
      .architecture = "ForSequenceClassification",
      .rows = HeadRows::kFirstTokens,
+     .output_rows = OutputRows::kSequences,
      .pools = true,
      .output = "classifier",
      .outputs = 0,
@@ -29,6 +34,7 @@ constexpr std::array<TaskHead, 4> kHeads = {{
     {.task = Task::kQuestionAnswering,
      .architecture = "ForQuestionAnswering",
      .rows = HeadRows::kAllTokens,
+     .output_rows = OutputRows::kTokens,
      .pools = false,
      .output = "qa_outputs",
      .outputs = 2,  // start and end
@@ -36,6 +42,7 @@ constexpr std::array<TaskHead, 4> kHeads = {{
     {.task = Task::kReranking,  // one label
      .architecture = "ForSequenceClassification",
      .rows = HeadRows::kFirstTokens,
+     .output_rows = OutputRows::kSequences,
      .pools = true,
      .output = "classifier",
      .outputs = 0,
@@ -43,10 +50,19 @@ constexpr std::array<TaskHead, 4> kHeads = {{
     {.task = Task::kMultipleChoice,
      .architecture = "ForMultipleChoice",
      .rows = HeadRows::kFirstTokens,
+     .output_rows = OutputRows::kSequences,
      .pools = true,
      .output = "classifier",
      .outputs = 1,
      .dropout = before_classifier},
+    {.task = Task::kEmbeddings,
+     .architecture = "Model",
+     .rows = HeadRows::kPooledTokens,
+     .output_rows = OutputRows::kSequences,
+     .pools = false,
+     .output = "",
+     .outputs = 0,
+     .dropout = never},
 }};
 
 }  // namespace
@@ -58,7 +74,23 @@ const TaskHead& head_of(Task task) {
   return *head;
 }
 
+bool reads_all_tokens(const ModelConfig& config) {
+  switch (head_of(config).rows) {
+    case HeadRows::kFirstTokens:
+      return false;
+    case HeadRows::kAllTokens:
+      return true;
+    case HeadRows::kPooledTokens:
+      return config.embedding.pooling != TextPooling::kCls;
+  }
+  __builtin_unreachable();
+}
+
 std::int64_t output_count(const ModelConfig& config) {
+  if (config.task == Task::kEmbeddings) {
+    const auto& dense = config.embedding.dense;
+    return dense.empty() ? config.hidden_size : dense.back().outputs;
+  }
   const int fixed = head_of(config).outputs;
   return fixed > 0 ? fixed : static_cast<std::int64_t>(config.labels.size());
 }

@@ -1,7 +1,8 @@
 #pragma once
-// What a task adds to an encoder: which rows of its output the head reads, the head's layers, and
-// their names in a checkpoint. To add a task, add a Task (model_config.h), a row in task_head.cc, a
-// loss in model/loss.cc and a file in trainer/tasks. Pure; it cannot fail.
+// What a task adds to an encoder: which rows of its output the head reads, the head's layers and
+// their names in a checkpoint, and which rows of outputs it gives. To add a task, add a Task
+// (model_config.h), a row in task_head.cc, a loss in model/loss.cc and a file in trainer/tasks.
+// Pure; it cannot fail.
 
 #include <cstdint>
 #include <string_view>
@@ -10,15 +11,19 @@
 
 namespace dtl::trainer {
 
-// Rows of the encoder's output [T, H]: each sequence's first token, or all tokens.
-enum class HeadRows { kFirstTokens, kAllTokens };
+// Rows of the encoder's output [T, H]: each sequence's first token; all tokens; or those over which
+// config.embedding pools.
+enum class HeadRows { kFirstTokens, kAllTokens, kPooledTokens };
+// Rows of the head's outputs: one per sequence or one per token.
+enum class OutputRows { kSequences, kTokens };
 
 struct TaskHead {
   Task task;
   std::string_view architecture;  // in config.json's "architectures", after the family's class_name
   HeadRows rows;
+  OutputRows output_rows;
   bool pools;               // a dense layer and its activation (model_family.h) come first
-  std::string_view output;  // name of the output layer's tensors
+  std::string_view output;  // name of the output layer's tensors; empty: config.embedding's layers
   int outputs;              // of that layer; 0: one for each label
   double (*dropout)(const ModelConfig& config);  // before the output layer
 };
@@ -28,11 +33,15 @@ inline const TaskHead& head_of(const ModelConfig& config) {
   return head_of(config.task);
 }
 
-inline bool reads_all_tokens(const ModelConfig& config) {
-  return head_of(config).rows == HeadRows::kAllTokens;
+// Whether the head reads all rows of the encoder's output, or only first tokens.
+bool reads_all_tokens(const ModelConfig& config);
+// Whether each token has a row of outputs, or each sequence.
+inline bool outputs_per_token(const ModelConfig& config) {
+  return head_of(config).output_rows == OutputRows::kTokens;
 }
 
-// O: the number of outputs in each row. A regression has one label, so one output.
+// O: the number of outputs in each row. A regression has one label, so one output. An embedding has
+// as many as its last layer gives.
 std::int64_t output_count(const ModelConfig& config);
 
 }  // namespace dtl::trainer

@@ -7,7 +7,7 @@
 
 #include "trainer/files/model_family.h"
 #include "trainer/files/task_head.h"
-#include "trainer/maths/gemm.h"
+#include "trainer/model/affine.h"
 
 namespace dtl::trainer {
 namespace {
@@ -17,32 +17,6 @@ std::vector<std::int64_t> one_row_each(std::int64_t sequences) {
   std::vector<std::int64_t> starts(static_cast<std::size_t>(sequences) + 1);
   for (std::size_t s = 0; s < starts.size(); ++s) starts[s] = static_cast<std::int64_t>(s);
   return starts;
-}
-
-// W is stored [out, in], as torch.nn.Linear stores it.
-// y [rows, out] = x [rows, in] W^T + b.
-template <class S>
-void affine(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, const S* x,
-            const S* weight, const S* bias, S* y) {
-  matmul<S>(pass.pool, {rows, out, in}, {x, in}, {weight, in, Op::kTranspose}, S(0), {y, out});
-  kernels<S>().add_bias(rows, out, y, bias);
-}
-
-template <class S>
-struct AffineTargets {
-  S *weight, *bias;
-};
-
-// dW += dy^T x, db += column sums of dy; returns dx [rows, in] = dy W.
-template <class S>
-S* affine_backward(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in,
-                   const S* dy, const S* x, const S* weight, AffineTargets<S> gradients) {
-  matmul<S>(pass.pool, {out, in, rows}, {dy, out, Op::kTranspose}, {x, in}, S(1),
-            {gradients.weight, in});
-  kernels<S>().column_sums(rows, out, dy, gradients.bias);
-  S* dx = pass.arena.take<S>(rows * in);
-  matmul<S>(pass.pool, {rows, in, out}, {dy, out}, {weight, in}, S(0), {dx, in});
-  return dx;
 }
 
 template <class S>
@@ -93,7 +67,12 @@ HeadState<S> head_forward(const Pass& pass, const ParameterLayout& layout, const
   const TaskHead& head = head_of(pass.config);
   const bool all_tokens = head.rows == HeadRows::kAllTokens;
   HeadState<S> state;
-  state.rows = all_tokens ? pass.batch.tokens() : pass.batch.sequences();
+  state.rows = output_rows(pass.config, pass.batch);
+  if (pass.config.task == Task::kEmbeddings) {
+    state.embedding = embedding_forward(pass, layout, parameters, hidden);
+    state.outputs = state.embedding.outputs;
+    return state;
+  }
   state.input = hidden;
   if (head.pools) pool_forward(pass, layout, parameters, state);
   state.dropped = head.pools ? state.pooled : hidden;
@@ -113,6 +92,9 @@ HeadState<S> head_forward(const Pass& pass, const ParameterLayout& layout, const
 template <class S>
 const S* head_backward(const Pass& pass, const ParameterLayout& layout, const HeadState<S>& state,
                        const S* parameters, const S* doutputs, S* gradients) {
+  if (pass.config.task == Task::kEmbeddings) {
+    return embedding_backward(pass, layout, state.embedding, parameters, doutputs, gradients);
+  }
   const std::int64_t H = pass.config.hidden_size, O = output_count(pass.config);
   S* d = affine_backward<S>(pass, state.rows, O, H, doutputs, state.dropped,
                             parameters + layout.class_weight,

@@ -1,11 +1,14 @@
 #pragma once
 // The layers after the encoder, forward and backward, as files/task_head.h describes them: outputs
 // [R, O] = dropout(a) W^T + b. If the head pools, a = tanh(h Wp^T + bp) (BERT's pooler) or a =
-// relu(h Wp^T + bp) (DistilBERT's pre_classifier); otherwise a = h. One thread calls; the pool does
-// the work. It cannot fail.
+// relu(h Wp^T + bp) (DistilBERT's pre_classifier); otherwise a = h. A model that makes embeddings
+// has the layers of embedding_head.h instead. One thread calls; the pool does the work. It cannot
+// fail.
 
 #include <cstdint>
 
+#include "trainer/files/task_head.h"
+#include "trainer/model/embedding_head.h"
 #include "trainer/model/layer.h"
 
 namespace dtl::trainer {
@@ -19,14 +22,20 @@ struct HeadState {
   std::uint8_t* mask = nullptr;  // [R, H] or null
   const S* dropped = nullptr;    // [R, H], input of the output layer
   S* outputs = nullptr;          // [R, O]
+  EmbeddingState<S> embedding;   // embeddings: this, rows and outputs are all
 };
 
-// hidden: the last layer's output [R, H].
+// The rows of outputs for a batch: its sequences or its tokens.
+inline std::int64_t output_rows(const ModelConfig& config, const Batch& batch) {
+  return outputs_per_token(config) ? batch.tokens() : batch.sequences();
+}
+
+// hidden: the last layer's output, [R, H]; for embeddings [T, H] if they read all tokens.
 template <class S>
 HeadState<S> head_forward(const Pass& pass, const ParameterLayout& layout, const S* parameters,
                           const S* hidden);
 
-// doutputs [R, O] -> gradient at hidden [R, H]. Adds parameter gradients to `gradients`.
+// doutputs [R, O] -> gradient at hidden, of its shape. Adds parameter gradients to `gradients`.
 template <class S>
 const S* head_backward(const Pass& pass, const ParameterLayout& layout, const HeadState<S>& state,
                        const S* parameters, const S* doutputs, S* gradients);

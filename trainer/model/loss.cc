@@ -131,8 +131,12 @@ double squared_error(const S* x, const float* targets, std::int64_t count, S wei
 template <class S>
 double loss_sum(const ModelConfig& config, const LossSettings& settings, const Batch& batch,
                 const S* outputs, S weight, S* doutputs) {
-  const bool all_tokens = reads_all_tokens(config);
+  const bool all_tokens = outputs_per_token(config);
   const std::int64_t O = output_count(config);
+  if (joins_examples(config)) {
+    const EmbeddingShape shape{batch.sequences() / batch.texts, batch.texts, O};
+    return embedding_loss(settings.embedding, shape, outputs, batch.targets, weight, doutputs);
+  }
   double loss = 0;
   for (std::int64_t e = 0; e < batch.examples(); ++e) {
     // Where the example's rows begin in outputs.
@@ -150,6 +154,8 @@ double loss_sum(const ModelConfig& config, const LossSettings& settings, const B
       case Task::kMultipleChoice:
         loss += candidate_loss(config, settings, batch, e, outputs + at, weight, gradient);
         break;
+      case Task::kEmbeddings:
+        assert(false);  // above
     }
   }
   // The error of a failed step prints this number.
@@ -166,6 +172,8 @@ std::int64_t loss_terms(const ModelConfig& config, const LossSettings& settings,
     case Task::kReranking:
       return settings.candidates == CandidateLoss::kSoftmax ? std::ssize(chosen)
                                                             : std::ssize(chosen) * examples.texts;
+    case Task::kEmbeddings:
+      return 1;
   }
   __builtin_unreachable();
 }
@@ -176,7 +184,7 @@ double mean_loss_of(const ModelConfig& config, const LossSettings& settings,
   std::iota(all.begin(), all.end(), 0);
   const Batch batch = make_batch(examples, all);
   assert(std::ssize(outputs) ==
-         output_count(config) * (reads_all_tokens(config) ? batch.tokens() : batch.sequences()));
+         output_count(config) * (outputs_per_token(config) ? batch.tokens() : batch.sequences()));
   const double sum = loss_sum<float>(config, settings, batch, outputs.data(), 1.0F, nullptr);
   const auto terms = static_cast<double>(loss_terms(config, settings, examples, all));
   return plain_nan(sum / std::max(1.0, terms));

@@ -1,14 +1,16 @@
 #pragma once
 // Losses per term, by default one per example: the mean over any set of examples is the sum of
-// their terms divided by the number of these, however ranks and micro-batches share them. Pure
-// functions; they compute in double and allocate nothing. Gradients are overwritten (not added to),
-// and may be null.
+// their terms divided by the number of these, however ranks and micro-batches share them. Only the
+// loss of embeddings (embedding_loss.h) is one term for all examples together. Pure functions; they
+// compute in double, and all others allocate nothing. Gradients are overwritten (not added to), and
+// may be null.
 
 #include <cstdint>
 #include <span>
 
 #include "trainer/files/model_config.h"
 #include "trainer/model/batch.h"
+#include "trainer/model/embedding_loss.h"
 
 namespace dtl::trainer {
 
@@ -24,6 +26,7 @@ struct LossSettings {
   double label_smoothing = 0;  // for single-label classifiers, 0 to 1
   QaLoss qa_loss = QaLoss::kMasked;
   CandidateLoss candidates = CandidateLoss::kBinary;  // of reranking; multiple choice: softmax
+  EmbeddingLossSettings embedding = {};
 };
 
 // With p = softmax(x) of x[0], x[stride], .. x[(count - 1) * stride] and e the smoothing:
@@ -44,11 +47,18 @@ template <class S>
 double squared_error(const S* x, const float* targets, std::int64_t count, S weight, S* gradient);
 
 // The sum of the terms of the batch's examples, for a model's outputs, [B, O] or [T, O], by its
-// task and problem. An answer's loss is the mean of its start's and end's cross entropy. doutputs,
-// of the same shape, becomes the gradient of the sum times weight. NaN sums have no sign.
+// task and problem. An answer's loss is the mean of its start's and end's cross entropy. The loss
+// of embeddings is that of the batch alone; a training step joins all of its batches
+// (step/joint_loss.h). doutputs, of the same shape, becomes the gradient of the sum times weight.
+// NaN sums have no sign.
 template <class S>
 double loss_sum(const ModelConfig& config, const LossSettings& settings, const Batch& batch,
                 const S* outputs, S weight, S* doutputs);
+
+// Whether the loss is of all examples together, so that none has a term of its own.
+inline bool joins_examples(const ModelConfig& config) {
+  return config.task == Task::kEmbeddings;
+}
 
 // How many terms the loss of these examples has: their mean is what training minimises.
 std::int64_t loss_terms(const ModelConfig& config, const LossSettings& settings,

@@ -27,8 +27,9 @@ const S* Model<S>::forward(const S* parameters, const Batch& batch, const Dropou
 }
 
 template <class S>
-const S* Model<S>::forward_only(const S* parameters, const Batch& batch) {
-  return run(start(batch, nullptr), parameters, /*keep_layers=*/false);
+const S* Model<S>::forward_only(const S* parameters, const Batch& batch,
+                                const DropoutKey* dropout) {
+  return run(start(batch, dropout), parameters, /*keep_layers=*/false);
 }
 
 // keep_layers false: releases each layer's memory before the next layer, so an evaluation needs
@@ -62,14 +63,21 @@ const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) 
   return head_.outputs;
 }
 
-// From the head down. dlayer_ holds the gradient between two layers, updated in place.
 template <class S>
 double Model<S>::backward(const S* parameters, const Batch& batch, S weight, S* gradients,
                           const GradientsDone& done) {
-  assert(!layers_.empty());
-  const Pass pass{config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
   S* doutputs = arena_.take<S>(head_.rows * output_count(config_));
   const double loss = loss_sum<S>(config_, loss_, batch, head_.outputs, weight, doutputs);
+  backward_from(doutputs, parameters, batch, gradients, done);
+  return loss;
+}
+
+// From the head down. dlayer_ holds the gradient between two layers, updated in place.
+template <class S>
+void Model<S>::backward_from(const S* doutputs, const S* parameters, const Batch& batch,
+                             S* gradients, const GradientsDone& done) {
+  assert(!layers_.empty());
+  const Pass pass{config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
   const S* dhead = head_backward<S>(pass, layout_, head_, parameters, doutputs, gradients);
   std::copy(dhead, dhead + layers_.back().rows * config_.hidden_size, dlayer_);
   // The head is the last block; its gradients are complete. Layers report tensor by tensor.
@@ -80,7 +88,6 @@ double Model<S>::backward(const S* parameters, const Batch& batch, S weight, S* 
   }
   embed_backward(pass, parameters, dlayer_, gradients);
   done(0);
-  return loss;
 }
 
 // x = dropout(norm(word + position + type)), [T, H]. Sums the rows in embedding_normed_, in place;

@@ -25,18 +25,22 @@ class Model {
   // For the layers' products from the next forward on. The head stays in float32.
   void set_precision(Precision precision) { precision_ = precision; }
 
-  // Outputs, valid until the next call: [B, O] or, if the head reads all tokens, [T, O], also for
-  // padding. dropout null: no dropout.
+  // Outputs, valid until the next call: [B, O] or, if the head gives rows of tokens, [T, O], also
+  // for padding. dropout null: no dropout.
   const S* forward(const S* parameters, const Batch& batch, const DropoutKey* dropout);
 
-  // Same bits as forward without dropout, with one layer's memory. backward cannot follow.
-  const S* forward_only(const S* parameters, const Batch& batch);
+  // Same bits as forward, with one layer's memory. backward cannot follow.
+  const S* forward_only(const S* parameters, const Batch& batch,
+                        const DropoutKey* dropout = nullptr);
 
   // Call after forward on the same batch. Returns the sum of its examples' losses and adds the
   // gradient of that sum times `weight` to `gradients`. Calls done whenever more gradients are
   // complete: for the head, for each layer tensor by tensor, for the embeddings (offset 0).
   double backward(const S* parameters, const Batch& batch, S weight, S* gradients,
                   const GradientsDone& done);
+  // The same from a given gradient at the outputs, for a loss that is not of this batch alone.
+  void backward_from(const S* doutputs, const S* parameters, const Batch& batch, S* gradients,
+                     const GradientsDone& done);
 
  private:
   Pass start(const Batch& batch, const DropoutKey* dropout);

@@ -94,7 +94,21 @@ LayerOffsets add_layer(Builder& build, const TensorNames& names, int number, std
   return at;
 }
 
+// The names of sentence-transformers' Dense modules, each in a file of its own there.
+void add_dense_layers(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
+  build.head = true;
+  std::int64_t inputs = config.hidden_size;
+  for (const DenseLayer& layer : config.embedding.dense) {
+    const std::string name = fmt::format("dense.{}.linear", layout.dense.size());
+    DenseOffsets at{build.weight(name, {layer.outputs, inputs}), -1};
+    if (layer.bias) at.bias = build.bias(name, layer.outputs);
+    layout.dense.push_back(at);
+    inputs = layer.outputs;
+  }
+}
+
 void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
+  if (config.task == Task::kEmbeddings) return add_dense_layers(build, config, layout);
   const std::int64_t H = config.hidden_size, O = output_count(config);
   const TaskHead& head = head_of(config);
   if (head.pools) {

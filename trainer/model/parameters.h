@@ -33,6 +33,10 @@ struct LayerOffsets {
   std::int64_t norm2_weight, norm2_bias;
 };
 
+struct DenseOffsets {
+  std::int64_t weight, bias;  // [out, in], [out]; bias -1: none
+};
+
 struct Block {
   std::int64_t begin, end;
 };
@@ -45,6 +49,7 @@ struct ParameterLayout {
   std::vector<LayerOffsets> layers;
   std::int64_t pool_weight = -1, pool_bias = -1;  // [H, H], [H]; -1 without a pooler
   std::int64_t class_weight = 0, class_bias = 0;  // [O, H], [O]: the output layer
+  std::vector<DenseOffsets> dense;                // of a model that makes embeddings
   std::vector<Block> blocks;
 };
 

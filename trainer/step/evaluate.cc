@@ -38,7 +38,7 @@ void for_own_batches(Model<float>& model, const std::vector<float>& parameters,
 std::vector<float> predict(Model<float>& model, const std::vector<float>& parameters,
                            const Examples& examples, std::int64_t batch_per_rank, Ranks& group) {
   const std::int64_t outputs = output_count(model.config());
-  const bool by_token = reads_all_tokens(model.config());
+  const bool by_token = outputs_per_token(model.config());
   const auto first_row = [&](std::int64_t example) {
     return by_token ? examples.first_token(example) : example * examples.texts;
   };

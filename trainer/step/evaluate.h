@@ -11,8 +11,8 @@
 
 namespace dtl::trainer {
 
-// The model's outputs without dropout, equal on all ranks: [N, O], or if its head reads all tokens
-// [T, O], where row t is that of token examples.ids[t].
+// The model's outputs without dropout, equal on all ranks: [texts, O], or if its head gives rows
+// of tokens [T, O], where row t is that of token examples.ids[t].
 std::vector<float> predict(Model<float>& model, const std::vector<float>& parameters,
                            const Examples& examples, std::int64_t batch_per_rank, Ranks& group);
 

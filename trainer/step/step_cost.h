@@ -19,7 +19,9 @@ struct StepWork {
   double flops = 0;       // of the layers' products, forward and backward: product_flops()
   double forward_s = 0;   // all micro-batches
   double backward_s = 0;  // all micro-batches; sums that run meanwhile cost no extra time
-  double network_s = 0;   // from the end of backward until the last sum is complete
+  // From the end of backward until the last sum is complete; with a joint loss also the gathering
+  // of outputs, and the loss.
+  double network_s = 0;
   double optimizer_s = 0;
   double early_optimizer_s = 0;  // of optimizer_s: before it waits for rows of word embeddings
   double step_s = 0;             // everything, including choosing examples and clearing gradients

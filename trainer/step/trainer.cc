@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include "trainer/step/joint_loss.h"
 #include "trainer/step/optimizer_state.h"
 #include "trainer/step/sampler.h"
 
@@ -15,15 +17,6 @@ namespace dtl::trainer {
 namespace {
 
 constexpr std::uint64_t kHashTag = 0xFFFF0001;
-
-// The m-th of `parts` nearly equal pieces.
-std::span<const std::int64_t> part_of(std::span<const std::int64_t> all, int m, int parts) {
-  const std::size_t begin =
-      all.size() * static_cast<std::size_t>(m) / static_cast<std::size_t>(parts);
-  const std::size_t end =
-      all.size() * static_cast<std::size_t>(m + 1) / static_cast<std::size_t>(parts);
-  return all.subspan(begin, end - begin);
-}
 
 // Examples per micro-batch, over all ranks.
 std::int64_t micro_batch(const TrainSettings& settings) {
@@ -129,10 +122,10 @@ void Trainer::clear_gradients() {
   std::fill(gradients_.begin() + model_.layout().position, gradients_.end(), 0.0F);
 }
 
-void Trainer::set_words(const Examples& examples, const Shares& shares) {
+void Trainer::set_words(const StepShare& share) {
   std::vector<std::vector<std::int32_t>> of_rank;
-  for (const auto& share : shares) {
-    of_rank.push_back(words_of(examples, share, model_.config().pad_token_id));
+  for (const auto& examples : share.of_rank) {
+    of_rank.push_back(words_of(share.examples, examples, model_.config().pad_token_id));
   }
   for (const std::int32_t word : of_rank[static_cast<std::size_t>(group_.rank())]) {
     ++word_uses_[static_cast<std::size_t>(word)];
@@ -140,38 +133,51 @@ void Trainer::set_words(const Examples& examples, const Shares& shares) {
   words_ = StepWords(of_rank);
 }
 
-// Runs this rank's share. Sums start during the last micro-batch, when gradients are complete.
-// weight scales gradients to the mean loss. A rank without examples in a micro-batch still takes
-// part in the sums.
-Buckets::Totals Trainer::accumulate(const Examples& examples, std::span<const std::int64_t> chosen,
-                                    StepWork& work) {
-  const Shares shares = deal(examples, chosen, group_.size());
-  // Every rank computes all shares, so it knows without communication which word rows the others
-  // will send.
-  set_words(examples, shares);
-  const std::span<const std::int64_t> mine = shares[static_cast<std::size_t>(group_.rank())];
+// Runs this rank's share with a loss of terms, and returns the sum of its own. weight scales
+// gradients to the mean loss. A rank without examples in a micro-batch still takes part in the
+// sums.
+double Trainer::run_terms(const StepShare& share, const DropoutKey& key, StepWork& work) {
   const auto terms =
-      static_cast<float>(loss_terms(model_.config(), model_.loss(), examples, chosen));
+      static_cast<float>(loss_terms(model_.config(), model_.loss(), share.examples, share.chosen));
   const float weight = 1.0F / std::max(1.0F, terms);
-  const DropoutKey key{settings_.seed, static_cast<std::uint64_t>(steps_done())};
   const float* parameters = state_.parameters.data();
-  const int parts = micro_batches(settings_, static_cast<std::int64_t>(chosen.size()));
-  buckets_.begin(gradients_.data());
   double loss = 0;
-  for (int m = 0; m < parts; ++m) {
-    const Batch batch = make_batch(examples, part_of(mine, m, parts), settings_.padding);
+  for (int m = 0; m < share.micro_batches; ++m) {
+    const Batch batch = share.batch(m);
     Stopwatch watch;
     work.flops += product_flops(model_.config(), batch);
     model_.forward(parameters, batch, &key);
     work.forward_s += watch.lap();
     loss += model_.backward(parameters, batch, weight, gradients_.data(), [&](std::int64_t offset) {
-      if (m + 1 == parts) buckets_.done(offset);
+      if (m + 1 == share.micro_batches) buckets_.done(offset);
     });
     work.backward_s += watch.lap();
   }
+  return loss;
+}
+
+// Sums start during the last micro-batch, when gradients are complete. Every rank computes all
+// shares, so it knows without communication which word rows the others will send.
+Buckets::Totals Trainer::accumulate(const Examples& examples, std::span<const std::int64_t> chosen,
+                                    StepWork& work) {
+  const StepShare share{examples,
+                        chosen,
+                        deal(examples, chosen, group_.size()),
+                        group_.rank(),
+                        micro_batches(settings_, std::ssize(chosen)),
+                        settings_.padding};
+  set_words(share);
+  const DropoutKey key{settings_.seed, static_cast<std::uint64_t>(steps_done())};
+  buckets_.begin(gradients_.data());
+  const double loss =
+      joins_examples(model_.config())
+          ? run_joint_step(
+                {model_, group_, state_.parameters.data(), key}, share, gradients_.data(),
+                [&](std::int64_t offset) { buckets_.done(offset); }, work)
+          : run_terms(share, key, work);
   Stopwatch watch;
   const Buckets::Totals totals = buckets_.finish(words_, loss);
-  work.network_s = watch.lap();
+  work.network_s += watch.lap();
   return totals;
 }
 

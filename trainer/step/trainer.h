@@ -1,8 +1,9 @@
 #pragma once
 // Trainer: the steps of a training run, data-parallel over the ranks. A step's examples depend only
 // on seed and global batch: examples [s * B, (s + 1) * B) of the epoch's random order; the last
-// step of an epoch may be shorter. The loss is the exact mean over all of the step's terms, so
-// neither the number of ranks nor gradient accumulation changes results. Between two steps, state()
+// step of an epoch may be shorter. The loss is the exact mean over all of the step's terms, or one
+// loss of all its examples (joint_loss.h), so neither the number of ranks nor gradient accumulation
+// changes results. Between two steps, state()
 // is all that a run needs to resume elsewhere with the same bits.
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "trainer/step/buckets.h"
 #include "trainer/step/optimizer.h"
 #include "trainer/step/step_cost.h"
+#include "trainer/step/step_share.h"
 
 namespace dtl::trainer {
 
@@ -88,8 +90,8 @@ class Trainer {
   std::vector<std::int64_t> next_examples(const Examples& examples, std::int64_t step);
   Buckets::Totals accumulate(const Examples& examples, std::span<const std::int64_t> chosen,
                              StepWork& work);
-  using Shares = std::vector<std::vector<std::int64_t>>;
-  void set_words(const Examples& examples, const Shares& shares);
+  double run_terms(const StepShare& share, const DropoutKey& key, StepWork& work);
+  void set_words(const StepShare& share);
 
   Model<float>& model_;
   TrainSettings settings_;
