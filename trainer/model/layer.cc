@@ -96,19 +96,18 @@ const S* norm_gradient(const Pass& pass, std::int64_t rows, const Normed<S>& n, 
   return dense;
 }
 
-// rows [B, H] = the first token of each sequence ([CLS]), from x [T, H].
+// rows [R, H] = the chosen rows of x [T, H].
 template <class S>
-void gather_first_rows(const Pass& pass, const S* x, S* rows) {
+void gather_rows(const Pass& pass, const RowChoice& choice, const S* x, S* rows) {
   const std::int64_t H = pass.config.hidden_size;
-  for (std::int64_t s = 0; s < pass.batch.sequences(); ++s) {
-    const S* row = x + pass.batch.starts[static_cast<std::size_t>(s)] * H;
-    std::copy(row, row + H, rows + s * H);
+  for (const std::int64_t token : choice.tokens) {
+    rows = std::copy_n(x + token * H, H, rows);
   }
 }
 
 // Query, key and value of the rows that need them. Usually one product gives all three, [T, 3H],
-// because their weights are adjacent (parameters.h). With first_only, the query has R = B rows and
-// the others T, which takes two products.
+// because their weights are adjacent (parameters.h). With a choice, the query has R rows and the
+// others T, which takes two products.
 template <class S>
 void project(const Pass& pass, const LayerOffsets& at, const S* parameters, LayerState<S>& state) {
   const std::int64_t H = pass.config.hidden_size, T = pass.batch.tokens();
@@ -119,7 +118,7 @@ void project(const Pass& pass, const LayerOffsets& at, const S* parameters, Laye
       kernels<S>().add_bias(count, cols, x + first * cols, b);
     });
   };
-  if (!state.first_only) {
+  if (!state.choice) {
     state.q = pass.arena.take<S>(T * 3 * H);
     state.k = state.q + H;
     state.v = state.q + 2 * H;
@@ -131,7 +130,7 @@ void project(const Pass& pass, const LayerOffsets& at, const S* parameters, Laye
     return;
   }
   S* rows = pass.arena.take<S>(state.rows * H);
-  gather_first_rows(pass, state.input, rows);
+  gather_rows(pass, *state.choice, state.input, rows);
   state.query_input = rows;
   state.q = pass.arena.take<S>(state.rows * H);
   state.k = pass.arena.take<S>(T * 2 * H);
@@ -243,9 +242,9 @@ void feed_forward_backward(const Pass& pass, const LayerOffsets& at, const Layer
 }
 
 // Backward through the projections to the input: d [R, H] is the residual branch's gradient and
-// becomes the gradient at the input, [T, H]. With first_only, d grows from R = B rows to T: its
-// rows are copied, the product with keys and values fills all T rows, and each sequence's first row
-// gets its own gradient added.
+// becomes the gradient at the input, [T, H]. With a choice, d grows from R rows to T: its rows are
+// copied, the product with keys and values fills all T rows, and each chosen row gets its own
+// gradient added.
 template <class S>
 void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
                       const S* parameters, const S* dcontext, S* d, S* gradients,
@@ -260,7 +259,7 @@ void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState
                        kernels<S>().column_sums(count, cols, dx + first * cols, sums);
                      });
   };
-  if (!state.first_only) {
+  if (!state.choice) {
     S* dqkv = pass.arena.take<S>(T * 3 * H);
     attention_backward<S>(pass, state, dcontext, dqkv, 3 * H, dqkv + H, dqkv + 2 * H, 3 * H);
     linear_dw(pass, T, 3 * H, H, dqkv, 3 * H, state.input, dweight);
@@ -278,12 +277,13 @@ void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState
   bias_sums(T, 2 * H, dkv, dbias + H);
   done(at.qkv_weight);
   linear_dx(pass, R, H, H, {dq, H}, weight, S(1), d);
-  // d holds B rows. The next product overwrites them, so copy them.
+  // d holds R rows. The next product overwrites them, so copy them.
   S* rows = pass.arena.take<S>(R * H);
   std::copy(d, d + R * H, rows);
   linear_dx(pass, T, 2 * H, H, {dkv, 2 * H}, weight + H * H, S(0), d);
-  for (std::int64_t s = 0; s < pass.batch.sequences(); ++s) {
-    kernels<S>().add(H, rows + s * H, d + pass.batch.starts[static_cast<std::size_t>(s)] * H);
+  for (std::int64_t row = 0; row < R; ++row) {
+    const std::int64_t token = state.choice->tokens[static_cast<std::size_t>(row)];
+    kernels<S>().add(H, rows + row * H, d + token * H);
   }
 }
 
@@ -305,20 +305,14 @@ std::uint8_t* hidden_mask(const Pass& pass, double probability, std::uint32_t si
 }
 
 template <class S>
-LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer, bool first_only,
-                            const S* parameters, const S* input) {
+LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer,
+                            const RowChoice* choice, const S* parameters, const S* input) {
   const std::int64_t H = pass.config.hidden_size;
   LayerState<S> state;
   state.is_lowest = layer == 0;
-  state.first_only = first_only;
+  state.choice = choice;
   state.input = input;
-  state.starts = pass.batch.starts;
-  // B sequences with one row each.
-  if (first_only) {
-    for (std::size_t s = 0; s < state.starts.size(); ++s) {
-      state.starts[s] = static_cast<std::int64_t>(s);
-    }
-  }
+  state.starts = choice ? choice->starts : pass.batch.starts;
   state.rows = state.starts.back();
   project(pass, at, parameters, state);
   state.context = pass.arena.take<S>(state.rows * H);
@@ -358,10 +352,10 @@ void layer_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S
   pass.arena.release(before);
 }
 
-template LayerState<float> layer_forward<float>(const Pass&, const LayerOffsets&, int, bool,
-                                                const float*, const float*);
-template LayerState<double> layer_forward<double>(const Pass&, const LayerOffsets&, int, bool,
-                                                  const double*, const double*);
+template LayerState<float> layer_forward<float>(const Pass&, const LayerOffsets&, int,
+                                                const RowChoice*, const float*, const float*);
+template LayerState<double> layer_forward<double>(const Pass&, const LayerOffsets&, int,
+                                                  const RowChoice*, const double*, const double*);
 template void layer_backward<float>(const Pass&, const LayerOffsets&, const LayerState<float>&,
                                     const float*, float*, float*, const GradientsDone&);
 template void layer_backward<double>(const Pass&, const LayerOffsets&, const LayerState<double>&,

@@ -4,9 +4,9 @@
 //   h = norm1(dropout(c Wo^T + bo) + x)       DistilBERT: without this dropout
 //   g = gelu(h W1^T + b1)
 //   y = norm2(dropout(g W2^T + b2) + h)
-// A classifier reads only each sequence's first token. So its last layer computes keys and values
-// for all tokens and everything else for first rows only, [B, H]. That is exact. Padding is
-// computed like other tokens, but no token attends to it.
+// A head may read only some rows: a classifier's, each sequence's first token. Then the last layer
+// computes keys and values for all tokens and everything else for these rows only, [R, H]. That is
+// exact. Padding is computed like other tokens, but no token attends to it.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,15 +34,21 @@ struct Pass {
   Precision precision = Precision::kFloat32;  // of the layers' products
 };
 
-// Values that forward keeps for backward; T tokens, R computed rows (T, or B in the last layer).
+// The rows that a last layer computes, if not all.
+struct RowChoice {
+  std::vector<std::int64_t> tokens;  // [R], in order: rows of the batch
+  std::vector<std::int64_t> starts;  // [B + 1]: where each sequence's begin in tokens
+};
+
+// Values that forward keeps for backward; T tokens, R computed rows (T, or those of a choice).
 template <class S>
 struct LayerState {
-  bool is_lowest = false;  // its gradients are complete last
-  bool first_only = false;
-  std::int64_t rows = 0;             // R
-  std::vector<std::int64_t> starts;  // [B + 1], rows of each sequence
-  const S* input = nullptr;          // [T, H]
-  const S* query_input = nullptr;    // [R, H]
+  bool is_lowest = false;             // its gradients are complete last
+  const RowChoice* choice = nullptr;  // null: all rows
+  std::int64_t rows = 0;              // R
+  std::vector<std::int64_t> starts;   // [B + 1], rows of each sequence
+  const S* input = nullptr;           // [T, H]
+  const S* query_input = nullptr;     // [R, H]
   S *q = nullptr, *k = nullptr, *v = nullptr;
   std::int64_t q_stride = 0, kv_stride = 0;
   S* probabilities = nullptr;                // per (sequence, head): [its rows, own length]
@@ -57,9 +63,10 @@ struct LayerState {
   S* output = nullptr;  // [R, H]
 };
 
+// choice must live as long as the state; null: all rows.
 template <class S>
-LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer, bool first_only,
-                            const S* parameters, const S* input);
+LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer,
+                            const RowChoice* choice, const S* parameters, const S* input);
 
 // Backward calls this when gradients from this offset on are final; offsets decrease.
 using GradientsDone = std::function<void(std::int64_t offset)>;

@@ -9,6 +9,20 @@
 #include "trainer/files/task_head.h"
 
 namespace dtl::trainer {
+namespace {
+
+// The rows that the head reads; nothing if it reads all.
+std::optional<RowChoice> chosen_rows(const ModelConfig& config, const Batch& batch) {
+  if (reads_all_tokens(config)) return std::nullopt;
+  RowChoice choice;
+  choice.tokens.assign(batch.starts.begin(), batch.starts.end() - 1);  // each first token
+  for (std::size_t s = 0; s < batch.starts.size(); ++s) {
+    choice.starts.push_back(static_cast<std::int64_t>(s));
+  }
+  return choice;
+}
+
+}  // namespace
 
 template <class S>
 Model<S>::Model(const ModelConfig& config, ThreadPool& pool, const LossSettings& loss)
@@ -40,14 +54,15 @@ const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) 
   const S* x = embed(pass, parameters);
   layers_.clear();
   layer_marks_.clear();
-  // Below the layers, because it must outlive each of them. It has T rows, although a classifier's
-  // last layer has B: layer_backward extends the rows in place.
+  // Below the layers, because it must outlive each of them. It has T rows, although the last layer
+  // may have fewer: layer_backward extends the rows in place.
   dlayer_ = arena_.take<S>(pass.batch.tokens() * config_.hidden_size);
-  const bool first_only = !reads_all_tokens(config_);
+  choice_ = chosen_rows(config_, pass.batch);
   for (int i = 0; i < config_.layers; ++i) {
     const std::size_t mark = arena_.mark();
+    const bool chooses = choice_ && i + 1 == config_.layers;
     LayerState<S> layer = layer_forward<S>(pass, layout_.layers[static_cast<std::size_t>(i)], i,
-                                           first_only && i + 1 == config_.layers, parameters, x);
+                                           chooses ? &*choice_ : nullptr, parameters, x);
     x = layer.output;
     if (keep_layers) {
       layer_marks_.push_back(mark);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "trainer/model/head.h"
@@ -62,6 +63,7 @@ class Model {
   std::uint8_t* embedding_mask_ = nullptr;                     // [T, H]
   // [T, H], below the layers' memory: the gradient between layers, or their input in forward_only.
   S* dlayer_ = nullptr;
+  std::optional<RowChoice> choice_;       // of the last layer
   std::vector<std::size_t> layer_marks_;  // of the arena, at the beginning of each layer
   std::vector<LayerState<S>> layers_;
   HeadState<S> head_;
