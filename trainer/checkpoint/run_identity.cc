@@ -46,6 +46,10 @@ std::uint64_t hash_of(const Examples& examples) {
   hash(examples.answer_ends);
   if (examples.texts != 1)
     hash(std::vector<std::int32_t>{static_cast<std::int32_t>(examples.texts)});
+  if (const MaskingRule& rule = examples.masking; rule.probability > 0) {
+    const auto probability = static_cast<float>(rule.probability);
+    hash(std::vector<float>{probability, rule.whole_words ? 1.0F : 0.0F});
+  }
   return hash.value();
 }
 

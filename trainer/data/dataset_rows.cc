@@ -104,6 +104,25 @@ class TsvRows : public RowReader {
   Lines lines_;
 };
 
+// Plain text.
+class LineRows : public RowReader {
+ public:
+  explicit LineRows(Lines lines) : lines_(std::move(lines)) {}
+
+  bool next(std::vector<std::string>& fields) override {
+    const auto line = lines_.next_with_text();
+    if (!line) return false;
+    fields = {std::string(*line)};
+    return true;
+  }
+
+  int line() const override { return lines_.number(); }
+  BlankLines blank_lines() const override { return lines_.blank_lines(); }
+
+ private:
+  Lines lines_;
+};
+
 // RFC 4180: in quoted fields, "" is a quote and line ends are text.
 class CsvRows : public RowReader {
  public:
@@ -331,6 +350,10 @@ std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string 
   throw Error(Exit::kBadInput, path + ": cannot read the data set",
               "its name does not end in .tsv, .csv, .json or .jsonl",
               fmt::format("cp {} {}", one_shell_word(path), one_shell_word(path + kind)));
+}
+
+std::unique_ptr<RowReader> make_line_reader(const std::string& path, std::string bytes) {
+  return std::make_unique<LineRows>(Lines(path, std::move(bytes)));
 }
 
 std::unique_ptr<RowReader> make_tsv_reader(const std::string& path, std::string bytes) {

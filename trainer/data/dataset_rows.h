@@ -44,6 +44,8 @@ void check_header(const std::string& path, int line, const std::vector<std::stri
 // delimiter, a list is an error.
 std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes,
                                            char list_delimiter = '\0');
+// One row with one field for each line that is not blank; there is no header.
+std::unique_ptr<RowReader> make_line_reader(const std::string& path, std::string bytes);
 // Reads .tsv format, whatever the name.
 std::unique_ptr<RowReader> make_tsv_reader(const std::string& path, std::string bytes);
 

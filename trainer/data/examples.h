@@ -9,7 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "trainer/tokens/subwords.h"
+
 namespace dtl::trainer {
+
+// Which tokens a masked language model has to guess: see model/masking.h.
+struct MaskingRule {
+  double probability = 0;  // 0: none
+  bool whole_words = false;
+  std::int32_t mask_token = 0;
+  std::vector<TokenKind> kinds = {};  // by id, of all tokens
+};
 
 struct Examples {
   std::vector<std::int32_t> ids;     // [total tokens]
@@ -20,6 +30,8 @@ struct Examples {
   std::vector<std::int32_t> labels;  // [examples]
   std::vector<float> targets;        // [examples, C]: regression (C = 1), multi-label (0 or 1)
   std::vector<std::int32_t> answer_starts, answer_ends;  // [examples], tokens; 0, 0: no answer
+
+  MaskingRule masking = {};
 
   std::int64_t cut = 0;  // examples that were truncated; rank 0 only
 

@@ -19,6 +19,7 @@ enum class Task {
   kReranking,
   kMultipleChoice,
   kEmbeddings,
+  kMaskedLm,
 };
 // What a classifier predicts: one of several labels, any number of labels, or a number.
 enum class Problem { kSingleLabel, kMultiLabel, kRegression };

@@ -40,6 +40,8 @@ struct TensorNames {
   std::string_view layer;   // the layer's number follows
   std::string_view query, key, value, out, norm1, up, down, norm2;
   std::string_view pool;  // the dense layer between the first token's output and the classifier
+  // The head of a masked language model; its output layer has the word embeddings' weights.
+  std::string_view masked_dense, masked_norm, masked_output;
 };
 
 enum class Pooling { kTanh, kRelu };  // activation after that dense layer

@@ -22,7 +22,7 @@ double never(const ModelConfig&) {
   return 0.0;
 }
 
-constexpr std::array<TaskHead, 5> kHeads = {{
+constexpr std::array<TaskHead, 6> kHeads = {{
     {.task = Task::kClassification,
      .architecture = "ForSequenceClassification",
      .rows = HeadRows::kFirstTokens,
@@ -63,6 +63,14 @@ constexpr std::array<TaskHead, 5> kHeads = {{
      .output = "",
      .outputs = 0,
      .dropout = never},
+    {.task = Task::kMaskedLm,  // its layers: model/masked_head.h
+     .architecture = "ForMaskedLM",
+     .rows = HeadRows::kMaskedTokens,
+     .output_rows = OutputRows::kTokens,
+     .pools = false,
+     .output = "",
+     .outputs = 2,
+     .dropout = never},
 }};
 
 }  // namespace
@@ -77,6 +85,7 @@ const TaskHead& head_of(Task task) {
 bool reads_all_tokens(const ModelConfig& config) {
   switch (head_of(config).rows) {
     case HeadRows::kFirstTokens:
+    case HeadRows::kMaskedTokens:
       return false;
     case HeadRows::kAllTokens:
       return true;

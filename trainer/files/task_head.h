@@ -11,9 +11,9 @@
 
 namespace dtl::trainer {
 
-// Rows of the encoder's output [T, H]: each sequence's first token; all tokens; or those over which
-// config.embedding pools.
-enum class HeadRows { kFirstTokens, kAllTokens, kPooledTokens };
+// Rows of the encoder's output [T, H]: each sequence's first token; all tokens; those over which
+// config.embedding pools; or masked tokens.
+enum class HeadRows { kFirstTokens, kAllTokens, kPooledTokens, kMaskedTokens };
 // Rows of the head's outputs: one per sequence or one per token.
 enum class OutputRows { kSequences, kTokens };
 
@@ -33,7 +33,7 @@ inline const TaskHead& head_of(const ModelConfig& config) {
   return head_of(config.task);
 }
 
-// Whether the head reads all rows of the encoder's output, or only first tokens.
+// Whether the head reads all rows of the encoder's output, or only some of them.
 bool reads_all_tokens(const ModelConfig& config);
 // Whether each token has a row of outputs, or each sequence.
 inline bool outputs_per_token(const ModelConfig& config) {

@@ -23,7 +23,8 @@ struct Head {
   std::uint32_t number;
 };
 
-// Positions in q follow state.starts; in a last layer with a choice of rows, these are fewer. Positions in k and v follow batch.starts, which is the same in all other layers.
+// Positions in q follow state.starts; in a last layer with a choice of rows, these are fewer.
+// Positions in k and v follow batch.starts, which is the same in all other layers.
 template <class S>
 Head head_of(const Pass& pass, const LayerState<S>& state, std::int64_t sequence, int number) {
   const auto s = static_cast<std::size_t>(sequence);

@@ -25,6 +25,10 @@ struct Batch {
   std::vector<float> targets;                            // [E, C]
   std::vector<std::int32_t> answer_starts, answer_ends;  // [E]
 
+  // Masked language models: rows of ids that were masked, in order, and what they were.
+  std::vector<std::int64_t> masked;
+  std::vector<std::int32_t> originals;
+
   std::int64_t examples() const { return sequences() / texts; }
   std::int64_t sequences() const { return static_cast<std::int64_t>(numbers.size()); }
   std::int64_t tokens() const { return starts.back(); }

@@ -11,6 +11,7 @@
 
 #include "trainer/files/task_head.h"
 #include "trainer/maths/plain_nan.h"
+#include "trainer/model/masking.h"
 
 namespace dtl::trainer {
 namespace {
@@ -156,6 +157,9 @@ double loss_sum(const ModelConfig& config, const LossSettings& settings, const B
         break;
       case Task::kEmbeddings:
         assert(false);  // above
+        break;
+      case Task::kMaskedLm:
+        assert(false);  // model/masked_head.h
     }
   }
   // The error of a failed step prints this number.
@@ -163,12 +167,15 @@ double loss_sum(const ModelConfig& config, const LossSettings& settings, const B
 }
 
 std::int64_t loss_terms(const ModelConfig& config, const LossSettings& settings,
-                        const Examples& examples, std::span<const std::int64_t> chosen) {
+                        const Examples& examples, std::span<const std::int64_t> chosen,
+                        const DropoutKey& key) {
   switch (config.task) {
     case Task::kClassification:
     case Task::kQuestionAnswering:
     case Task::kMultipleChoice:
       return std::ssize(chosen);
+    case Task::kMaskedLm:
+      return count_masked(key, examples, chosen);
     case Task::kReranking:
       return settings.candidates == CandidateLoss::kSoftmax ? std::ssize(chosen)
                                                             : std::ssize(chosen) * examples.texts;

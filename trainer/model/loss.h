@@ -10,6 +10,7 @@
 
 #include "trainer/files/model_config.h"
 #include "trainer/model/batch.h"
+#include "trainer/model/dropout.h"
 #include "trainer/model/embedding_loss.h"
 
 namespace dtl::trainer {
@@ -60,9 +61,11 @@ inline bool joins_examples(const ModelConfig& config) {
   return config.task == Task::kEmbeddings;
 }
 
-// How many terms the loss of these examples has: their mean is what training minimises.
+// How many terms the loss of these examples has: their mean is what training minimises. key: of the
+// step, which decides what a masked language model has to guess.
 std::int64_t loss_terms(const ModelConfig& config, const LossSettings& settings,
-                        const Examples& examples, std::span<const std::int64_t> chosen);
+                        const Examples& examples, std::span<const std::int64_t> chosen,
+                        const DropoutKey& key = {});
 
 // The mean of the terms of all examples for outputs [N, O], without a model.
 double mean_loss_of(const ModelConfig& config, const LossSettings& settings,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "trainer/files/task_head.h"
+#include "trainer/maths/plain_nan.h"
 
 namespace dtl::trainer {
 namespace {
@@ -15,6 +16,14 @@ namespace {
 std::optional<RowChoice> chosen_rows(const ModelConfig& config, const Batch& batch) {
   if (reads_all_tokens(config)) return std::nullopt;
   RowChoice choice;
+  if (config.task == Task::kMaskedLm) {
+    choice.tokens = batch.masked;
+    for (const std::int64_t start : batch.starts) {
+      const auto before = std::lower_bound(batch.masked.begin(), batch.masked.end(), start);
+      choice.starts.push_back(before - batch.masked.begin());
+    }
+    return choice;
+  }
   choice.tokens.assign(batch.starts.begin(), batch.starts.end() - 1);  // each first token
   for (std::size_t s = 0; s < batch.starts.size(); ++s) {
     choice.starts.push_back(static_cast<std::int64_t>(s));
@@ -74,26 +83,55 @@ const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) 
       arena_.release(mark);
     }
   }
-  head_ = head_forward<S>(pass, layout_, parameters, x);
-  return head_.outputs;
+  if (config_.task != Task::kMaskedLm) {
+    head_ = head_forward<S>(pass, layout_, parameters, x);
+    return head_.outputs;
+  }
+  masked_head_ = masked_head_forward<S>(pass, layout_, parameters, x);
+  if (keep_layers) return masked_head_.logits;
+  S* outputs = arena_.take<S>(2 * pass.batch.tokens());
+  masked_losses(pass, masked_head_, outputs);
+  return outputs;
 }
 
 template <class S>
 double Model<S>::backward(const S* parameters, const Batch& batch, S weight, S* gradients,
                           const GradientsDone& done) {
+  if (config_.task == Task::kMaskedLm) {
+    const Pass pass = pass_again(batch);
+    const double loss = masked_losses<S>(pass, masked_head_, nullptr);
+    backward_from_head(
+        pass, parameters,
+        masked_head_backward(pass, layout_, masked_head_, parameters, weight, gradients), gradients,
+        done);
+    return plain_nan(loss);
+  }
   S* doutputs = arena_.take<S>(head_.rows * output_count(config_));
   const double loss = loss_sum<S>(config_, loss_, batch, head_.outputs, weight, doutputs);
   backward_from(doutputs, parameters, batch, gradients, done);
   return loss;
 }
 
-// From the head down. dlayer_ holds the gradient between two layers, updated in place.
+template <class S>
+Pass Model<S>::pass_again(const Batch& batch) {
+  return {config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
+}
+
 template <class S>
 void Model<S>::backward_from(const S* doutputs, const S* parameters, const Batch& batch,
                              S* gradients, const GradientsDone& done) {
+  const Pass pass = pass_again(batch);
+  backward_from_head(pass, parameters,
+                     head_backward<S>(pass, layout_, head_, parameters, doutputs, gradients),
+                     gradients, done);
+}
+
+// From the head down, with dhead the gradient at its input. dlayer_ holds the gradient between two
+// layers, updated in place.
+template <class S>
+void Model<S>::backward_from_head(const Pass& pass, const S* parameters, const S* dhead,
+                                  S* gradients, const GradientsDone& done) {
   assert(!layers_.empty());
-  const Pass pass{config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
-  const S* dhead = head_backward<S>(pass, layout_, head_, parameters, doutputs, gradients);
   std::copy(dhead, dhead + layers_.back().rows * config_.hidden_size, dlayer_);
   // The head is the last block; its gradients are complete. Layers report tensor by tensor.
   done(layout_.blocks.back().begin);

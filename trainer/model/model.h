@@ -12,6 +12,7 @@
 #include "trainer/model/head.h"
 #include "trainer/model/layer.h"
 #include "trainer/model/loss.h"
+#include "trainer/model/masked_head.h"
 
 namespace dtl::trainer {
 
@@ -27,7 +28,8 @@ class Model {
   void set_precision(Precision precision) { precision_ = precision; }
 
   // Outputs, valid until the next call: [B, O] or, if the head gives rows of tokens, [T, O], also
-  // for padding. dropout null: no dropout.
+  // for padding. dropout null: no dropout. A masked language model: the logits [M, V] of the masked
+  // tokens; forward_only gives the outputs of masked_losses() instead.
   const S* forward(const S* parameters, const Batch& batch, const DropoutKey* dropout);
 
   // Same bits as forward, with one layer's memory. backward cannot follow.
@@ -45,6 +47,9 @@ class Model {
 
  private:
   Pass start(const Batch& batch, const DropoutKey* dropout);
+  Pass pass_again(const Batch& batch);  // of the last forward
+  void backward_from_head(const Pass& pass, const S* parameters, const S* dhead, S* gradients,
+                          const GradientsDone& done);
   const S* run(const Pass& pass, const S* parameters, bool keep_layers);
   const S* embed(const Pass& pass, const S* parameters);
   void embed_backward(const Pass& pass, const S* parameters, const S* doutput, S* gradients);
@@ -67,6 +72,7 @@ class Model {
   std::vector<std::size_t> layer_marks_;  // of the arena, at the beginning of each layer
   std::vector<LayerState<S>> layers_;
   HeadState<S> head_;
+  MaskedHeadState<S> masked_head_;
 };
 
 }  // namespace dtl::trainer

@@ -12,6 +12,7 @@
 
 #include "trainer/files/model_family.h"
 #include "trainer/files/task_head.h"
+#include "trainer/model/mix.h"
 
 namespace dtl::trainer {
 namespace {
@@ -107,7 +108,21 @@ void add_dense_layers(Builder& build, const ModelConfig& config, ParameterLayout
   }
 }
 
+// The output layer has a bias of its own and the weights of the word embeddings.
+void add_masked_head(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
+  const TensorNames& names = family_of(config).tensors;
+  const std::int64_t H = config.hidden_size;
+  build.head = true;
+  layout.pool_weight = build.weight(std::string(names.masked_dense), {H, H});
+  layout.pool_bias = build.bias(std::string(names.masked_dense), H);
+  layout.head_norm_weight = build.norm(std::string(names.masked_norm), H);
+  layout.head_norm_bias = build.bias(std::string(names.masked_norm), H);
+  layout.class_weight = layout.word;
+  layout.class_bias = build.bias(std::string(names.masked_output), config.vocab_size);
+}
+
 void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
+  if (config.task == Task::kMaskedLm) return add_masked_head(build, config, layout);
   if (config.task == Task::kEmbeddings) return add_dense_layers(build, config, layout);
   const std::int64_t H = config.hidden_size, O = output_count(config);
   const TaskHead& head = head_of(config);
@@ -123,14 +138,6 @@ void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout
   const std::string name(head.output);
   layout.class_weight = build.weight(name, {O, H});
   layout.class_bias = build.bias(name, O);
-}
-
-// 64 well-mixed bits from a counter (splitmix64's finaliser).
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-  return x ^ (x >> 31);
 }
 
 // 64-bit FNV-1a: the offset basis and prime are the algorithm's.

@@ -26,7 +26,7 @@ constexpr std::size_t kLabelLength = 24;    // characters of a label in a cell
 
 // The names for people of the figures that may be the main one, or stand beside it.
 std::string metric_name(const std::string& key) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kNames = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kNames = {{
       {"accuracy", "accuracy"},
       {"matthews_correlation", "Matthews correlation"},
       {"pearson", "Pearson correlation"},
@@ -40,6 +40,7 @@ std::string metric_name(const std::string& key) {
       {"ndcg@10", "NDCG@10"},
       {"mrr@10", "MRR@10"},
       {"map", "MAP"},
+      {"perplexity", "perplexity"},
   }};
   for (const auto& [name, shown] : kNames) {
     if (name == key) return std::string(shown);

@@ -9,6 +9,7 @@
 #include "base/options/completion.h"
 #include "base/text.h"
 #include "trainer/settings/candidate_options.h"
+#include "trainer/settings/masked_options.h"
 #include "trainer/settings/stock_options.h"
 
 namespace dtl::trainer {
@@ -79,7 +80,7 @@ Rows data_options() {
       {group, {"--task_name"}, "NAME",
        "cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb, wnli, squad or squad_v2",
        into::text<&S::task_name>()},
-      {group, {"--task"}, "auto|classification|qa|reranking|multiple_choice",
+      {group, {"--task"}, "auto|classification|qa|reranking|multiple_choice|masked_lm",
        "what the model learns; auto: detect it from other options and files (auto)",
        into::word<&S::task>()},
       {group, {"--data_dir"}, "FOLDER", "folder of GLUE's files for --task_name: train.tsv, dev.tsv",
@@ -316,9 +317,9 @@ const OptionTable<Settings>& option_table() {
   static const OptionTable<S> kTable = [] {
     Rows all;
     // In the order that --help shows.
-    for (Rows (*part)() :
-         {data_options, action_options, training_options, evaluation_options, log_options,
-          answer_options, candidate_option_rows, other_names, stock_option_rows, program_options}) {
+    for (Rows (*part)() : {data_options, action_options, training_options, evaluation_options,
+                           log_options, answer_options, candidate_option_rows, masked_option_rows,
+                           other_names, stock_option_rows, program_options}) {
       for (OptionRow<S>& row : part()) all.push_back(std::move(row));
     }
     return OptionTable<S>(std::move(all));

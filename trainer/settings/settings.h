@@ -41,6 +41,12 @@ struct Settings {
   std::string choice_column_names;        // separated by commas
   std::string reranking_loss = "binary";  // binary, softmax
 
+  // Masked language models
+  double mlm_probability = 0.15;
+  bool whole_word_mask = false;
+  bool line_by_line = false;
+  int validation_split_percentage = 5;  // of --train_file, without --validation_file
+
   // Question answering
   std::string qa_loss = "masked";  // masked; padded: as in Hugging Face, over max_seq_length tokens
   bool version_2_with_negative = false;

@@ -109,7 +109,10 @@ void check_files(const Settings& s) {
   };
   require(!s.do_train || folder || !s.train_file.empty(), "--do_train", "needs --train_file",
           hint("--train_file"));
-  require(!s.do_eval || folder || !s.validation_file.empty(),
+  const bool splits = s.task == "masked_lm" && s.do_train;  // a part of the training file
+  require(!s.do_predict || s.task != "masked_lm", "--do_predict",
+          "a masked language model predicts nothing", "--do_eval");
+  require(!s.do_eval || folder || splits || !s.validation_file.empty(),
           s.eval_strategy == "no" ? "--do_eval" : "--eval_strategy " + s.eval_strategy,
           "needs --validation_file", hint("--validation_file"));
   require(!s.do_predict || folder || !s.test_file.empty(), "--do_predict", "needs --test_file",

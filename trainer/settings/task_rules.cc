@@ -11,18 +11,20 @@ namespace dtl::trainer {
 namespace {
 
 constexpr std::string_view kClassification = "classification", kAnswers = "qa",
-                           kReranking = "reranking", kChoice = "multiple_choice";
+                           kReranking = "reranking", kChoice = "multiple_choice",
+                           kMasked = "masked_lm";
 
-constexpr std::array<TaskRules, 4> kTasks = {{
+constexpr std::array<TaskRules, 5> kTasks = {{
     {kClassification, "classification", 128, "loss", false},
     {kAnswers, "question answering", 384, "f1", true},
     {kReranking, "reranking", 512, "loss", false},
     {kChoice, "multiple choice", 512, "loss", false},
+    {kMasked, "masked language modelling", 512, "loss", false},
 }};
 
 const std::vector<TaskOption>& task_options() {
   static const std::vector<TaskOption> options = {
-      {"text_column_names", {kClassification, kReranking, kChoice}},
+      {"text_column_names", {kClassification, kReranking, kChoice, kMasked}},
       {"text_column_delimiter", {kClassification}},
       {"label_column_name", {kClassification, kReranking, kChoice}},
       {"label_delimiter", {kClassification}},
@@ -31,6 +33,10 @@ const std::vector<TaskOption>& task_options() {
       {"label_smoothing_factor", {kClassification, kChoice}},
       {"choice_column_names", {kChoice}},
       {"reranking_loss", {kReranking}},
+      {"mlm_probability", {kMasked}},
+      {"whole_word_mask", {kMasked}},
+      {"line_by_line", {kMasked}},
+      {"validation_split_percentage", {kMasked}},
       {"version_2_with_negative", {kAnswers}},
       {"doc_stride", {kAnswers}},
       {"n_best_size", {kAnswers}},

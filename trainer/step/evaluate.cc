@@ -6,6 +6,7 @@
 #include <span>
 
 #include "trainer/files/task_head.h"
+#include "trainer/model/masking.h"
 
 namespace dtl::trainer {
 namespace {
@@ -26,7 +27,9 @@ void for_own_batches(Model<float>& model, const std::vector<float>& parameters,
   for (std::size_t begin = 0; begin < mine.size(); begin += step) {
     const std::span<const std::int64_t> chosen(mine.data() + begin,
                                                std::min(step, mine.size() - begin));
-    take(chosen, model.forward_only(parameters.data(), make_batch(examples, chosen)));
+    Batch batch = make_batch(examples, chosen);
+    mask_tokens({}, examples.masking, batch);  // the same tokens in every evaluation
+    take(chosen, model.forward_only(parameters.data(), batch));
   }
 }
 

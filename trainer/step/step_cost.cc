@@ -31,12 +31,19 @@ double product_flops(const ModelConfig& config, const Batch& batch) {
   for (std::int64_t s = 0; s < batch.sequences(); ++s) {
     scores += static_cast<double>(batch.length(s)) * static_cast<double>(batch.own_length(s));
   }
-  const bool first_only = !reads_all_tokens(config);
   const double full = layer_flops(config, tokens, tokens, scores);
-  // The last layer has one query per sequence, so one score per token.
-  const double last = first_only ? layer_flops(config, tokens, sequences, tokens) : full;
+  double last = full, head = 0;
+  if (config.task == Task::kMaskedLm) {
+    const auto masked = static_cast<double>(batch.masked.size());
+    const double hidden = config.hidden_size;
+    last = layer_flops(config, tokens, masked, masked * tokens / std::max(1.0, sequences));
+    head = 2 * masked * hidden * (hidden + config.vocab_size);
+  } else if (!reads_all_tokens(config)) {
+    // The last layer has one query per sequence, so one score per token.
+    last = layer_flops(config, tokens, sequences, tokens);
+  }
   // Backward has two products for each: one for the gradient of either operand.
-  return 3 * ((config.layers - 1) * full + last);
+  return 3 * ((config.layers - 1) * full + last + head);
 }
 
 double measure_gemm_peak(ThreadPool& pool, Precision precision) {

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 
+#include "trainer/model/masking.h"
 #include "trainer/step/joint_loss.h"
 #include "trainer/step/optimizer_state.h"
 #include "trainer/step/sampler.h"
@@ -124,8 +126,15 @@ void Trainer::clear_gradients() {
 
 void Trainer::set_words(const StepShare& share) {
   std::vector<std::vector<std::int32_t>> of_rank;
+  // All rows get a gradient from the output layer that has the same weights.
+  std::vector<std::int32_t> all;
+  if (model_.config().task == Task::kMaskedLm) {
+    all.resize(static_cast<std::size_t>(model_.config().vocab_size));
+    std::iota(all.begin(), all.end(), 0);
+  }
   for (const auto& examples : share.of_rank) {
-    of_rank.push_back(words_of(share.examples, examples, model_.config().pad_token_id));
+    of_rank.push_back(
+        !all.empty() ? all : words_of(share.examples, examples, model_.config().pad_token_id));
   }
   for (const std::int32_t word : of_rank[static_cast<std::size_t>(group_.rank())]) {
     ++word_uses_[static_cast<std::size_t>(word)];
@@ -137,13 +146,14 @@ void Trainer::set_words(const StepShare& share) {
 // gradients to the mean loss. A rank without examples in a micro-batch still takes part in the
 // sums.
 double Trainer::run_terms(const StepShare& share, const DropoutKey& key, StepWork& work) {
-  const auto terms =
-      static_cast<float>(loss_terms(model_.config(), model_.loss(), share.examples, share.chosen));
+  const auto terms = static_cast<float>(
+      loss_terms(model_.config(), model_.loss(), share.examples, share.chosen, key));
   const float weight = 1.0F / std::max(1.0F, terms);
   const float* parameters = state_.parameters.data();
   double loss = 0;
   for (int m = 0; m < share.micro_batches; ++m) {
-    const Batch batch = share.batch(m);
+    Batch batch = share.batch(m);
+    mask_tokens(key, share.examples.masking, batch);
     Stopwatch watch;
     work.flops += product_flops(model_.config(), batch);
     model_.forward(parameters, batch, &key);
@@ -167,7 +177,7 @@ Buckets::Totals Trainer::accumulate(const Examples& examples, std::span<const st
                         micro_batches(settings_, std::ssize(chosen)),
                         settings_.padding};
   set_words(share);
-  const DropoutKey key{settings_.seed, static_cast<std::uint64_t>(steps_done())};
+  const DropoutKey key = dropout_key();
   buckets_.begin(gradients_.data());
   const double loss =
       joins_examples(model_.config())
@@ -187,7 +197,8 @@ StepReport Trainer::step(const Examples& examples) {
   clear_gradients();
   StepReport report;
   const Buckets::Totals totals = accumulate(examples, chosen, report.work);
-  const std::int64_t terms = loss_terms(model_.config(), model_.loss(), examples, chosen);
+  const std::int64_t terms =
+      loss_terms(model_.config(), model_.loss(), examples, chosen, dropout_key());
   report.loss = totals.loss / static_cast<double>(std::max<std::int64_t>(1, terms));
   // All ranks have the same loss, so all of them come here. The gather of rows must end before its
   // buffers are destroyed.

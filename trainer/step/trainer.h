@@ -87,6 +87,10 @@ class Trainer {
   void verify_parameters();
 
  private:
+  // Of the next step, for dropout and masks.
+  DropoutKey dropout_key() const {
+    return {settings_.seed, static_cast<std::uint64_t>(steps_done())};
+  }
   std::vector<std::int64_t> next_examples(const Examples& examples, std::int64_t step);
   Buckets::Totals accumulate(const Examples& examples, std::span<const std::int64_t> chosen,
                              StepWork& work);

@@ -8,8 +8,8 @@
 namespace dtl::trainer {
 
 std::span<const TaskKind* const> task_kinds() {
-  static constexpr std::array<const TaskKind*, 4> kinds = {&kClassification, &kQuestionAnswering,
-                                                           &kReranking, &kMultipleChoice};
+  static constexpr std::array<const TaskKind*, 5> kinds = {
+      &kClassification, &kQuestionAnswering, &kReranking, &kMultipleChoice, &kMaskedLm};
   return kinds;
 }
 

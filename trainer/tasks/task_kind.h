@@ -59,6 +59,6 @@ std::span<const TaskKind* const> task_kinds();
 // The kind with this value of --task, which must be one of them.
 const TaskKind& task_kind(std::string_view name);
 
-extern const TaskKind kClassification, kQuestionAnswering, kReranking, kMultipleChoice;
+extern const TaskKind kClassification, kQuestionAnswering, kReranking, kMultipleChoice, kMaskedLm;
 
 }  // namespace dtl::trainer

@@ -21,10 +21,14 @@ struct Tokens {
 // How special tokens surround a text: [CLS] text [SEP], or [CLS] first [SEP] second [SEP].
 struct Frame {
   std::int32_t first = 0, separator = 0, padding = 0;  // ids: [CLS], [SEP], [PAD]
-  std::int8_t second_type = 1;  // type of the second text's tokens and of the [SEP] after them
-  bool truncate_left = false;   // truncation removes the beginning of a text, not its end
+  std::int8_t second_type = 1;       // type of the second text's tokens and of the [SEP] after them
+  bool truncate_left = false;        // truncation removes the beginning of a text, not its end
+  std::optional<std::int32_t> mask;  // [MASK], if there is one
   std::optional<std::int64_t> max_length;  // from the files, if they have it
 };
+
+// Begins a word, continues one, or belongs to the frame or stands for a masked token.
+enum class TokenKind : std::int8_t { kBegins, kContinues, kSpecial };
 
 // Immutable after construction, so several threads may use it.
 class Subwords {
@@ -36,6 +40,7 @@ class Subwords {
   virtual Tokens tokens_of(std::string_view text, bool with_offsets) const = 0;
   virtual const Frame& frame() const = 0;
   virtual int size() const = 0;  // every id is below it
+  virtual bool continues_word(std::int32_t id) const = 0;
   // Writes files from which from_pretrained makes the same tokenizer.
   virtual void save(const std::string& folder) const = 0;
 };

@@ -153,6 +153,23 @@ std::optional<std::int64_t> Tokenizer::max_length() const {
   return subwords_->frame().max_length;
 }
 
+std::optional<std::int32_t> Tokenizer::mask_id() const {
+  return subwords_->frame().mask;
+}
+
+std::vector<TokenKind> Tokenizer::token_kinds() const {
+  const Frame& frame = subwords_->frame();
+  std::vector<TokenKind> kinds;
+  for (std::int32_t id = 0; id < subwords_->size(); ++id) {
+    const bool special =
+        id == frame.first || id == frame.separator || id == frame.padding || id == frame.mask;
+    kinds.push_back(special                         ? TokenKind::kSpecial
+                    : subwords_->continues_word(id) ? TokenKind::kContinues
+                                                    : TokenKind::kBegins);
+  }
+  return kinds;
+}
+
 int Tokenizer::padding_id() const {
   return subwords_->frame().padding;
 }

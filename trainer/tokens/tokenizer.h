@@ -54,6 +54,8 @@ class Tokenizer {
   // The maximum length for transformers' scripts; nothing if the folder does not say.
   std::optional<std::int64_t> max_length() const;
   int padding_id() const;
+  std::optional<std::int32_t> mask_id() const;
+  std::vector<TokenKind> token_kinds() const;  // by id
   // Writes files from which from_pretrained makes the same tokenizer. For WordPiece: vocab.txt,
   // tokenizer.json, tokenizer_config.json and special_tokens_map.json.
   void save(const std::string& folder) const;

@@ -80,6 +80,7 @@ class WordPiece : public Subwords {
     frame_.second_type = rules_.types ? 1 : 0;
     frame_.truncate_left = rules_.truncate_left;
     frame_.max_length = rules_.model_max_length;
+    if (const std::int32_t mask = id_of(rules_, rules_.mask); mask >= 0) frame_.mask = mask;
   }
 
   Tokens tokens_of(std::string_view text, bool with_offsets) const override {
@@ -106,6 +107,10 @@ class WordPiece : public Subwords {
 
   const Frame& frame() const override { return frame_; }
   int size() const override { return size_; }
+  bool continues_word(std::int32_t id) const override {
+    const auto at = static_cast<std::size_t>(id);
+    return at < rules_.vocabulary.size() && rules_.vocabulary[at].starts_with(rules_.prefix);
+  }
   void save(const std::string& folder) const override { write_rules(folder, rules_); }
 
  private:

@@ -1,0 +1,136 @@
+// The products with the word embeddings are most of the work, in float32 at every precision.
+#include "trainer/model/masked_head.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "trainer/maths/gemm.h"
+
+namespace dtl::trainer {
+
+template <class S>
+MaskedHeadState<S> masked_head_forward(const Pass& pass, const ParameterLayout& layout,
+                                       const S* parameters, const S* hidden) {
+  const std::int64_t H = pass.config.hidden_size, V = pass.config.vocab_size;
+  MaskedHeadState<S> state;
+  const std::int64_t M = state.rows = std::ssize(pass.batch.masked);
+  state.input = hidden;
+  state.dense = pass.arena.take<S>(M * H);
+  state.normed = pass.arena.take<S>(M * H);
+  state.rstd = pass.arena.take<S>(M);
+  state.words = pass.arena.take<S>(M * H);
+  state.logits = pass.arena.take<S>(M * V);
+  matmul<S>(pass.pool, {M, H, H}, {hidden, H}, {parameters + layout.pool_weight, H, Op::kTranspose},
+            S(0), {state.dense, H});
+  for_rows(pass.pool, M, H, [&](std::int64_t first, std::int64_t count) {
+    const std::int64_t at = first * H;
+    kernels<S>().activation(pass.config.activation, count, H, state.dense + at,
+                            parameters + layout.pool_bias, state.normed + at);
+    const NormInput<S> input{nullptr,
+                             nullptr,
+                             S(1),
+                             nullptr,
+                             parameters + layout.head_norm_weight,
+                             parameters + layout.head_norm_bias,
+                             static_cast<S>(pass.config.layer_norm_eps)};
+    kernels<S>().norm(count, H, input, state.normed + at, state.words + at, state.rstd + first);
+  });
+  matmul<S>(pass.pool, {M, V, H}, {state.words, H}, {parameters + layout.word, H, Op::kTranspose},
+            S(0), {state.logits, V});
+  for_rows(pass.pool, M, V, [&](std::int64_t first, std::int64_t count) {
+    kernels<S>().add_bias(count, V, state.logits + first * V, parameters + layout.class_bias);
+  });
+  return state;
+}
+
+template <class S>
+double masked_losses(const Pass& pass, MaskedHeadState<S>& state, S* outputs) {
+  const std::int64_t V = pass.config.vocab_size;
+  if (outputs) std::fill_n(outputs, 2 * pass.batch.tokens(), S(0));
+  std::vector<double> losses(static_cast<std::size_t>(state.rows));
+  for_rows(pass.pool, state.rows, V, [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t row = first; row < first + count; ++row) {
+      S* x = state.logits + row * V;
+      const auto r = static_cast<std::size_t>(row);
+      const std::int64_t best = std::max_element(x, x + V) - x;
+      const auto highest = static_cast<double>(x[best]);
+      const std::int32_t original = pass.batch.originals[r];
+      const auto right = static_cast<double>(x[original]);
+      kernels<S>().softmax(1, V, S(1), x, nullptr, S(1), x);
+      // log(sum of exp) = x - log(probability) of any token; the best one's is the most exact.
+      losses[r] = highest - std::log(static_cast<double>(x[best])) - right;
+      if (outputs == nullptr) continue;
+      S* output = outputs + 2 * pass.batch.masked[r];
+      output[0] = static_cast<S>(losses[r]);
+      output[1] = best == original ? S(2) : S(1);
+    }
+  });
+  double sum = 0;
+  for (const double loss : losses) sum += loss;
+  return sum;
+}
+
+template <class S>
+S* masked_head_backward(const Pass& pass, const ParameterLayout& layout,
+                        const MaskedHeadState<S>& state, const S* parameters, S weight,
+                        S* gradients) {
+  const std::int64_t H = pass.config.hidden_size, V = pass.config.vocab_size, M = state.rows;
+  S* d = state.logits;  // p - 1 at the original, times weight
+  sum_over_rows<S>(pass, M, V, gradients + layout.class_bias,
+                   [&](std::int64_t first, std::int64_t count, S* sums) {
+                     for (std::int64_t row = first; row < first + count; ++row) {
+                       S* x = d + row * V;
+                       x[pass.batch.originals[static_cast<std::size_t>(row)]] -= S(1);
+                       for (std::int64_t v = 0; v < V; ++v) x[v] *= weight;
+                     }
+                     kernels<S>().column_sums(count, V, d + first * V, sums);
+                   });
+  matmul<S>(pass.pool, {V, H, M}, {d, V, Op::kTranspose}, {state.words, H}, S(1),
+            {gradients + layout.word, H});
+  S* dwords = pass.arena.take<S>(M * H);
+  matmul<S>(pass.pool, {M, H, V}, {d, V}, {parameters + layout.word, H}, S(0), {dwords, H});
+  S* sums = pass.arena.take<S>(3 * H);
+  std::fill(sums, sums + 3 * H, S(0));  // the last third would be for a bias before the norm
+  sum_over_rows<S>(pass, M, 3 * H, sums, [&](std::int64_t first, std::int64_t count, S* partial) {
+    const std::int64_t at = first * H;
+    const NormOutput<S> normed{dwords + at,
+                               state.normed + at,
+                               state.rstd + first,
+                               parameters + layout.head_norm_weight,
+                               nullptr,
+                               S(1)};
+    kernels<S>().norm_backward(count, H, normed, dwords + at, dwords + at, partial);
+  });
+  kernels<S>().add(H, sums, gradients + layout.head_norm_weight);
+  kernels<S>().add(H, sums + H, gradients + layout.head_norm_bias);
+  S* activated = pass.arena.take<S>(M * H);  // which nobody needs
+  sum_over_rows<S>(pass, M, H, gradients + layout.pool_bias,
+                   [&](std::int64_t first, std::int64_t count, S* partial) {
+                     const std::int64_t at = first * H;
+                     kernels<S>().activation_backward(pass.config.activation, count, H,
+                                                      state.dense + at, dwords + at, partial,
+                                                      activated + at);
+                   });
+  matmul<S>(pass.pool, {H, H, M}, {dwords, H, Op::kTranspose}, {state.input, H}, S(1),
+            {gradients + layout.pool_weight, H});
+  S* dhidden = pass.arena.take<S>(M * H);
+  matmul<S>(pass.pool, {M, H, H}, {dwords, H}, {parameters + layout.pool_weight, H}, S(0),
+            {dhidden, H});
+  return dhidden;
+}
+
+template MaskedHeadState<float> masked_head_forward<float>(const Pass&, const ParameterLayout&,
+                                                           const float*, const float*);
+template MaskedHeadState<double> masked_head_forward<double>(const Pass&, const ParameterLayout&,
+                                                             const double*, const double*);
+template double masked_losses<float>(const Pass&, MaskedHeadState<float>&, float*);
+template double masked_losses<double>(const Pass&, MaskedHeadState<double>&, double*);
+template float* masked_head_backward<float>(const Pass&, const ParameterLayout&,
+                                            const MaskedHeadState<float>&, const float*, float,
+                                            float*);
+template double* masked_head_backward<double>(const Pass&, const ParameterLayout&,
+                                              const MaskedHeadState<double>&, const double*, double,
+                                              double*);
+
+}  // namespace dtl::trainer
