@@ -13,6 +13,8 @@
 #include "base/log.h"
 #include "base/options/option_table.h"
 #include "base/text.h"
+#include "trainer/data/data_file.h"
+#include "trainer/data/dataset_rows.h"
 #include "trainer/data/dataset_summary.h"
 #include "trainer/data/wordpiece_trainer.h"
 #include "trainer/files/folder_lock.h"
@@ -23,6 +25,7 @@
 namespace dtl::trainer {
 namespace {
 
+constexpr std::size_t kMostBytes = std::size_t{16} << 30;  // the file is in memory as a whole
 constexpr const char* kHelp = "dttrain init --help";
 
 struct InitSettings {
@@ -39,6 +42,7 @@ struct InitSettings {
   std::uint64_t seed = 42;
   std::string label_delimiter;
   bool do_regression = false;
+  bool encoder_only = false;
   bool lower_case = false;
   double dropout = 0.1;
 };
@@ -65,6 +69,8 @@ const OptionTable<InitSettings>& init_table() {
       {"", {"--label_delimiter"}, "TEXT", "examples have several labels, with TEXT between them",
        into::text<&I::label_delimiter>()},
       {"", {"--do_regression"}, "", "labels are numbers", into::flag<&I::do_regression>()},
+      {"", {"--encoder_only"}, "", "read no labels and make no head, for tasks without labels",
+       into::flag<&I::encoder_only>()},
       {"", {"--output_dir"}, "FOLDER", "folder to write the model to",
        into::text<&I::output_dir>()},
       {"", {"--overwrite_output_dir"}, "", "write into a folder that holds files already",
@@ -128,13 +134,43 @@ bool parse(const std::vector<std::string>& arguments, InitSettings& settings) {
     throw Error(Exit::kUsage, "--do_regression", "conflicts with --label_delimiter",
                 "--do_regression false");
   }
+  if (settings.encoder_only) {
+    for (const std::string_view other :
+         {"--label_column_name", "--label_delimiter", "--do_regression"}) {
+      if (!words.has(other)) continue;
+      throw Error(Exit::kUsage, "--encoder_only", fmt::format("conflicts with {}", other),
+                  "--encoder_only false");
+    }
+    config.task = Task::kEmbeddings;  // whose head has no tensors
+  }
   config.hidden_dropout = config.attention_dropout = config.classifier_dropout = settings.dropout;
   return true;
 }
 
+// Each line of a plain text, for --encoder_only.
+TextDataset read_plain_text(const std::string& path) {
+  TextDataset lines{.labelled = false, .path = path};
+  lines.columns.first = {"each line"};
+  const auto reader = make_line_reader(path, read_data_file(path, kMostBytes));
+  std::vector<std::string> row;
+  while (reader->next(row)) {
+    lines.examples.push_back(
+        {.first = row.front(), .second = {}, .label = {}, .line = reader->line()});
+  }
+  if (lines.examples.empty()) {
+    throw Error(Exit::kBadInput, path + ": cannot use the data set", "it has no text",
+                "head -n 3 " + one_shell_word(path));
+  }
+  return lines;
+}
+
 // Reads the texts as training does (tasks/load_texts.cc), so that the head fits.
 TextDataset read_labelled(const InitSettings& settings) {
-  DatasetOptions options{.label_column = settings.label_column_name};
+  if (settings.encoder_only && settings.train_file.ends_with(".txt")) {
+    return read_plain_text(settings.train_file);
+  }
+  DatasetOptions options{.label_column = settings.label_column_name,
+                         .labelled = !settings.encoder_only};
   if (!settings.text_column_names.empty()) {
     options.text_columns = split(settings.text_column_names, ',');
   }
@@ -144,6 +180,7 @@ TextDataset read_labelled(const InitSettings& settings) {
     options.label_delimiter = settings.label_delimiter.front();
   }
   TextDataset dataset = read_dataset(settings.train_file, options);
+  if (settings.encoder_only) return dataset;
   if (options.problem != Problem::kSingleLabel || !has_float_labels(dataset)) return dataset;
   log_notice(float_labels_notice(settings.train_file));
   options.problem = Problem::kRegression;
@@ -186,7 +223,7 @@ NewModel make_model(const TextDataset& dataset, ModelConfig config, bool lower_c
       learn_vocabulary(dataset, {.size = config.vocab_size, .lower_case = lower_case});
   // A small text may yield fewer tokens than requested.
   config.vocab_size = static_cast<int>(vocabulary.size());
-  config.labels = label_names(dataset);
+  config.labels = dataset.labelled ? label_names(dataset) : std::vector<std::string>();
   config.problem = dataset.problem;
   Tokenizer tokenizer(std::move(vocabulary), lower_case, config.max_positions);
   config.pad_token_id = tokenizer.padding_id();
@@ -215,18 +252,18 @@ int run_init(const std::vector<std::string>& arguments) {
   const TextDataset dataset = read_labelled(settings);
   log_notice(summary(dataset));
   for (const std::string& doubt : doubts(dataset)) log_notice(doubt);
-  check_labels(dataset);
+  if (dataset.labelled) check_labels(dataset);
   const NewModel model = make_model(dataset, settings.config, settings.lower_case, settings.seed);
   save_model(settings.output_dir, model);
   std::size_t parameters = 0;
   for (const auto& [name, tensor] : model.weights) parameters += tensor.values.size();
-  log_notice(
-      fmt::format("{}: new {} model of {} parameters: {} tokens learnt from {} texts, "
-                  "{}: {}",
-                  settings.output_dir, settings.model_type, parameters, model.config.vocab_size,
-                  dataset.examples.size(),
-                  plural(static_cast<std::int64_t>(model.config.labels.size()), "label"),
-                  shown_labels(model.config.labels)));
+  const std::vector<std::string>& labels = model.config.labels;
+  log_notice(fmt::format(
+      "{}: new {} model of {} parameters: {} tokens learnt from {} texts, {}", settings.output_dir,
+      settings.model_type, parameters, model.config.vocab_size, dataset.examples.size(),
+      labels.empty()
+          ? "no head"
+          : fmt::format("{}: {}", plural(std::ssize(labels), "label"), shown_labels(labels))));
   return 0;
 }
 
