@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <unistd.h>
+
 #include <cmath>
+#include <fstream>
 
 #include "tests/trainer/model_support.h"
 #include "tests/trainer/thread_ring.h"
@@ -106,6 +108,44 @@ TEST(JointLoss, IsTheSameForAnyNumberOfRanksAndMicroBatches) {
           << " micro-batches";
     }
   }
+}
+
+std::int64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::int64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+// Measured by the process's pages; activations take whole MiB here.
+TEST(JointLoss, NeedsTheMemoryOfOneMicroBatch) {
+#ifdef DTL_SANITIZED
+  GTEST_SKIP() << "a sanitizer keeps memory that was given back";
+#endif
+  const auto memory = [](int examples, int micro_batches) {
+    ModelConfig config = embedder();
+    config.layers = 6;
+    config.intermediate_size = 1024;
+    Examples data = random_examples(2 * examples, 20, config.vocab_size, 2, 8);
+    data.labels.clear();
+    data.texts = 2;
+    ThreadPool pool(1, false);
+    Ranks alone;
+    Model<float> model(config, pool);
+    TrainSettings settings;
+    settings.global_batch = examples;
+    settings.accumulation = micro_batches;
+    settings.optimizer.total_steps = 1;
+    Trainer trainer(model, settings, alone, pool, random_parameters<float>(model.layout(), 2));
+    const std::int64_t before = resident_bytes();
+    trainer.step(data);
+    return resident_bytes() - before;
+  };
+  memory(16, 1);                            // what is made once, by anybody
+  constexpr std::int64_t kNoise = 4 << 20;  // of huge pages and of the allocator
+  const std::int64_t one = memory(32, 1);
+  EXPECT_LE(memory(32 * 4, 4), one + one / 4 + kNoise);
+  EXPECT_GT(memory(32 * 4, 1), 2 * one);
 }
 
 TEST(JointLoss, FallsInTraining) {

@@ -41,7 +41,11 @@ struct RunSetup {
     settings.optimizer.warmup_steps = 3;
   }
   Precision precision = Precision::kFloat32;
-  RunIdentity identity() const { return identity_of(settings, examples, precision); }
+  LossSettings loss = {};
+  RunIdentity identity() const {
+    ThreadPool pool(1, false);
+    return identity_of(Model<float>(config, pool, loss), settings, examples, precision);
+  }
 };
 
 // The states of a run, on rank 0, from step to step.
@@ -71,7 +75,7 @@ Trace run_saving(const RunSetup& setup, const std::string& output, int ranks, in
       writer.emplace(output, setup.config, std::nullopt, setup.settings.optimizer);
     }
     ThreadPool pool(threads, false);
-    Model<float> model(setup.config, pool);
+    Model<float> model(setup.config, pool, setup.loss);
     Trainer trainer(model, setup.settings, group, pool,
                     random_parameters<float>(model.layout(), 3));
     go_on(trainer, setup.examples, group.rank(), trace, [&] {
@@ -87,7 +91,7 @@ Trace run_resumed(const RunSetup& setup, const std::string& output, int ranks, i
   Trace trace;
   run_ranks(ranks, [&](Ranks& group) {
     ThreadPool pool(threads, false);
-    Model<float> model(setup.config, pool);
+    Model<float> model(setup.config, pool, setup.loss);
     TrainingState state;
     if (group.rank() == 0) {
       state = read_training_state(*find_last_checkpoint(output), model.layout(), setup.identity());
@@ -117,6 +121,33 @@ TEST(Resume, GoesOnWithTheSameBitsAsIfItHadNeverStopped) {
         EXPECT_EQ(rest.states.at(step).m, whole.states.at(step).m);
         EXPECT_EQ(rest.states.at(step).v, whole.states.at(step).v);
       }
+    }
+  }
+}
+
+// Scored pairs, with dropout.
+RunSetup setup_of_embeddings() {
+  RunSetup setup;
+  setup.config.task = Task::kEmbeddings;
+  setup.config.labels.clear();
+  setup.config.embedding.dense = {{.outputs = 9}};
+  setup.examples.labels.clear();
+  setup.examples.texts = 2;
+  for (int i = 0; i < 25; ++i) setup.examples.targets.push_back(static_cast<float>(i % 5) / 4);
+  setup.loss.embedding = {.kind = EmbeddingLoss::kCosent, .dimensions = {9, 4}};
+  return setup;
+}
+
+TEST(Resume, GoesOnWithTheSameBitsWithALossOfAllExamplesTogether) {
+  for (const int ranks : {1, 3}) {
+    const TemporaryFolder folder;
+    const RunSetup setup = setup_of_embeddings();
+    const Trace whole = run_saving(setup, folder.path(), ranks, 2);
+    const Trace rest = run_resumed(setup, folder.path(), ranks, 2);
+    ASSERT_EQ(rest.losses.size(), static_cast<std::size_t>(kSteps - kSaved));
+    for (const auto& [step, loss] : rest.losses) {
+      EXPECT_EQ(loss, whole.losses.at(step)) << "step " << step;
+      EXPECT_EQ(rest.states.at(step).parameters, whole.states.at(step).parameters);
     }
   }
 }
@@ -151,7 +182,7 @@ struct Saved {
   ParameterLayout layout = layout_parameters(setup.config);
   TrainingState state;
 
-  Saved() {
+  explicit Saved(RunSetup given = RunSetup()) : setup(std::move(given)) {
     state.step = 7;
     state.parameters = random_parameters<float>(layout, 1);
     state.m = random_parameters<float>(layout, 2);
@@ -198,6 +229,16 @@ TEST(SavedState, NamesEverythingInWhichARunDiffers) {
   EXPECT_THAT(text, HasSubstr("seed was 42 and is 1"));
   EXPECT_THAT(text, HasSubstr("learning_rate was 0.001 and is 2e-05"));
   EXPECT_THAT(text, HasSubstr("optim was adamw_torch and is adamw_hf"));
+}
+
+TEST(SavedState, NoticesAnotherLossOfEmbeddings) {
+  Saved saved(setup_of_embeddings());
+  EXPECT_EQ(saved.complaint(), "");
+  saved.setup.loss.embedding.margin = 1;  // of triplets only
+  EXPECT_EQ(saved.complaint(), "");
+  saved.setup.loss.embedding.scale = 0.05;
+  EXPECT_THAT(saved.complaint(), HasSubstr("the loss was 'cosent, scale 20, dimensions 9 4' and is "
+                                           "'cosent, scale 0.05, dimensions 9 4'"));
 }
 
 TEST(SavedState, NoticesAnotherScheduleOrMomentum) {

@@ -102,10 +102,15 @@ void compare_optimizers(Comparison& compare, const OptimizerSettings& saved,
   }
 }
 
+std::string loss_name(const RunIdentity& run) {
+  return run.embedding_loss.empty() ? "that of another task"
+                                    : fmt::format("'{}'", run.embedding_loss);
+}
+
 }  // namespace
 
-RunIdentity identity_of(const TrainSettings& settings, const Examples& examples,
-                        Precision precision) {
+RunIdentity identity_of(const Model<float>& model, const TrainSettings& settings,
+                        const Examples& examples, Precision precision) {
   RunIdentity identity;
   identity.seed = settings.seed;
   identity.data_seed = settings.data_seed;
@@ -116,6 +121,9 @@ RunIdentity identity_of(const TrainSettings& settings, const Examples& examples,
   identity.optimizer = settings.optimizer;
   identity.precision = precision;
   identity.gradient_wire = settings.gradient_wire;
+  if (model.config().task == Task::kEmbeddings) {
+    identity.embedding_loss = describe(model.loss().embedding);
+  }
   return identity;
 }
 
@@ -175,6 +183,9 @@ std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity
   if (saved.gradient_wire && now.gradient_wire) {
     compare("gradient_wire", gradient_wire_name(*saved.gradient_wire),
             gradient_wire_name(*now.gradient_wire));
+  }
+  if (saved.embedding_loss != now.embedding_loss) {
+    compare.say(fmt::format("the loss was {} and is {}", loss_name(saved), loss_name(now)));
   }
   compare_optimizers(compare, saved.optimizer, now.optimizer);
   return compare.take();

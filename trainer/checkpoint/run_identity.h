@@ -24,10 +24,11 @@ struct RunIdentity {
   // Unknown: not compared; old checkpoints lack it.
   std::optional<Precision> precision = {};
   std::optional<dt_wire> gradient_wire = {};
+  std::string embedding_loss = {};  // describe() of it; empty: another task
 };
 
-RunIdentity identity_of(const TrainSettings& settings, const Examples& examples,
-                        Precision precision);
+RunIdentity identity_of(const Model<float>& model, const TrainSettings& settings,
+                        const Examples& examples, Precision precision);
 
 // "fp32", "bf16", "bf16=emulate"; precision_named() is the inverse.
 std::string_view precision_name(Precision precision);

@@ -87,6 +87,7 @@ std::string text_of(const RunIdentity& run, std::int64_t step,
   json["schedule_decay_type"] = curve_name(o.shape.decay_curve);
   if (run.precision) json["precision"] = precision_name(*run.precision);
   if (run.gradient_wire) json["gradient_wire"] = gradient_wire_name(*run.gradient_wire);
+  if (!run.embedding_loss.empty()) json["embedding_loss"] = run.embedding_loss;
   return json.dump(2) + "\n";
 }
 
@@ -154,6 +155,7 @@ RunIdentity run_in(const StateText& text) {
   if (text.has("gradient_wire")) {
     run.gradient_wire = text.word("gradient_wire", gradient_wire_named);
   }
+  if (text.has("embedding_loss")) text.get("embedding_loss", run.embedding_loss);
   return run;
 }
 

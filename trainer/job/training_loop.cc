@@ -82,7 +82,7 @@ class Training {
         settings_(train_settings(run)),
         policy_(policy_settings(run.settings, settings_.total_steps,
                                 steps_per_epoch(run.prepared.train.size(), settings_))),
-        identity_(identity_of(settings_, run.prepared.train, run.precision)) {}
+        identity_(identity_of(run.model, settings_, run.prepared.train, run.precision)) {}
 
   int go() {
     if (run_.first()) {
