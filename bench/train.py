@@ -2,8 +2,9 @@
 """Training steps of dttrain beside PyTorch: the same model, texts, batches and optimizer.
 
   cmake --build --preset release --target train_steps dttrain
-  bench/train.py --python PYTHON [--python PYTHON...] [PARTS]   # parts: full mrpc squad start
+  bench/train.py --python PYTHON [--python PYTHON...] [PARTS]   # parts: full mrpc squad sentences start
   bench/train.py --python PYTHON --short      # whether it works here; no figures
+  bench/train.py --python PYTHON --task tokens --type distilbert sentences   # a label for each token
 
 PYTHON has torch; the first has transformers, too. A round runs every contestant once, in an order
 that changes from round to round, on the same cores and threads; the tables show the median of the
@@ -35,8 +36,9 @@ CLASSES, VOCABULARY, WARM_UP = 8, 30522, 2
 TORCH = os.path.join(HERE, "train_torch.py")
 LAYERS = {"bert": 12, "distilbert": 6}
 # Lengths of texts, including [CLS] and [SEP]: (mean, deviation, shortest, longest). Approximates
-# MRPC's pairs and SQuAD's windows of 384 by truncated normal distributions.
-LENGTHS = {"full": (128, 0, 128, 128), "mrpc": (53, 14, 18, 128), "squad": (177, 65, 60, 384)}
+# MRPC's pairs, SQuAD's windows of 384 and CoNLL-2003's sentences by truncated normal distributions.
+LENGTHS = {"full": (128, 0, 128, 128), "mrpc": (53, 14, 18, 128), "squad": (177, 65, 60, 384),
+           "sentences": (22, 14, 4, 128)}
 
 
 def write_examples(path, part, count):
@@ -68,12 +70,12 @@ def run_json(a, command):
 
 def run_ours(a, precision):
     return run_json(a, [os.path.join(a.build, "train_steps"), a.examples, a.type, str(a.layers),
-                        str(VOCABULARY), str(a.batch), str(a.steps), str(a.threads), precision])
+                        str(VOCABULARY), str(a.batch), str(a.steps), str(a.threads), precision, a.task])
 
 
 def run_torch(a, python, how, width, precision):
     command = [python, TORCH, "train", "--how", how, "--width", str(width), "--precision",
-               precision, "--examples", a.examples, "--type", a.type, "--vocabulary",
+               precision, "--examples", a.examples, "--type", a.type, "--labels", a.task, "--vocabulary",
                str(VOCABULARY)]
     for key in ("layers", "batch", "steps", "threads"):
         command += [f"--{key}", str(getattr(a, key))]
@@ -136,7 +138,7 @@ def peak(result):
 
 
 def show(a, results):
-    print(f"\n{a.part}: {a.type}, {a.layers} layers, {a.batch} texts of {LENGTHS[a.part][0]} tokens on "
+    print(f"\n{a.part}: labels of {a.task}, {a.type}, {a.layers} layers, {a.batch} texts of {LENGTHS[a.part][0]} tokens on "
           f"average, {a.threads} threads; {a.rounds} rounds of {a.steps} steps")
     print(f"{'tokens/s':>10} {'times':>7} {'share':>6} {'peak GF/s':>9} {'MiB':>7}")
     for name, runs in results.items():
@@ -226,6 +228,7 @@ def arguments():
     parser.add_argument("--python", action="append", help="may be repeated")
     parser.add_argument("--build", default=os.path.join(HERE, "../build/release/bin"))
     parser.add_argument("--type", choices=LAYERS, default="bert")
+    parser.add_argument("--task", choices=["texts", "tokens"], default="texts", help="what has a label")
     parser.add_argument("--layers", type=int, default=0, help="fewer flatter dttrain")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--batch", type=int, default=32)

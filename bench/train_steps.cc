@@ -1,10 +1,12 @@
-// Training steps of a BERT or DistilBERT classifier with random weights, as dttrain runs them.
+// Training steps of a BERT or DistilBERT classifier of texts or of tokens, with random weights, as
+// dttrain runs them.
 // train.py runs this and the same steps in PyTorch.
 // usage: train_steps EXAMPLES TYPE LAYERS VOCABULARY BATCH STEPS THREADS float32|bf16
+// [texts|tokens]
 //
-// EXAMPLES has a line "label id id ..." for each text. Prints one JSON object: for each step the
-// seconds of its parts, its tokens and products, and the mean of the gemm peaks just before and
-// after it; and peak memory.
+// EXAMPLES has a line "label id id ..." for each text; a token's label follows from its id. Prints
+// one JSON object: for each step the seconds of its parts, its tokens and products, and the mean of
+// the gemm peaks just before and after it; and peak memory.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -25,7 +27,7 @@ using namespace dtl::trainer;
 
 constexpr int kClasses = 8;
 
-Examples read_examples(const std::string& path) {
+Examples read_examples(const std::string& path, bool tokens) {
   Examples examples;
   examples.starts.push_back(0);
   std::ifstream file(path);
@@ -37,14 +39,23 @@ Examples read_examples(const std::string& path) {
       examples.ids.push_back(id);
       examples.types.push_back(0);
     }
-    examples.labels.push_back(label);
+    const auto begin = static_cast<std::size_t>(examples.starts.back());
     examples.starts.push_back(static_cast<std::int64_t>(examples.ids.size()));
+    if (!tokens) {
+      examples.labels.push_back(label);
+      continue;
+    }
+    for (std::size_t t = begin; t < examples.ids.size(); ++t) {
+      const bool special = t == begin || t + 1 == examples.ids.size();
+      examples.token_labels.push_back(special ? kNoLabel : examples.ids[t] % kClasses);
+    }
   }
   return examples;
 }
 
-ModelConfig configuration(const std::string& type, int layers, int vocabulary) {
+ModelConfig configuration(const std::string& type, int layers, int vocabulary, bool tokens) {
   ModelConfig config;
+  if (tokens) config.task = Task::kTokenClassification;
   config.type = type_named(type).value_or(ModelType::kBert);
   config.layers = layers;
   config.vocab_size = vocabulary;
@@ -77,9 +88,10 @@ long peak_kib() {
 }
 
 int run(const std::vector<std::string>& arguments) {
-  const Examples examples = read_examples(arguments[0]);
+  const bool tokens = arguments.size() > 8 && arguments[8] == "tokens";
+  const Examples examples = read_examples(arguments[0], tokens);
   const ModelConfig config =
-      configuration(arguments[1], std::stoi(arguments[2]), std::stoi(arguments[3]));
+      configuration(arguments[1], std::stoi(arguments[2]), std::stoi(arguments[3]), tokens);
   const int steps = std::stoi(arguments[5]);
   TrainSettings settings;
   settings.global_batch = std::stoi(arguments[4]);
@@ -122,9 +134,9 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 9) {
+  if (argc != 9 && argc != 10) {
     std::cerr << "usage: train_steps EXAMPLES TYPE LAYERS VOCABULARY BATCH STEPS THREADS "
-                 "float32|bf16\n";
+                 "float32|bf16 [texts|tokens]\n";
     return 64;
   }
   return run({argv + 1, argv + argc});

@@ -41,13 +41,15 @@ def model_of(torch, a):
     try:
         import transformers
     except ImportError:
+        assert a.labels == "texts", "labels of tokens need transformers"
         return plain_model(torch, a.layers, a.vocabulary)
+    what = "TokenClassification" if a.labels == "tokens" else "SequenceClassification"
     if a.type == "bert":
         config = transformers.BertConfig(num_hidden_layers=a.layers, num_labels=CLASSES)
-        module = transformers.BertForSequenceClassification(config).train()
+        module = getattr(transformers, f"BertFor{what}")(config).train()
     else:
         config = transformers.DistilBertConfig(n_layers=a.layers, num_labels=CLASSES)
-        module = transformers.DistilBertForSequenceClassification(config).train()
+        module = getattr(transformers, f"DistilBertFor{what}")(config).train()
     model = torch.compile(module) if a.how == "compiled" else module
     return module, lambda ids, labels: model(input_ids=ids, attention_mask=(ids != 0).long(),
                                              labels=labels).loss
@@ -62,6 +64,12 @@ def batches_of(torch, a):
         yield [rows[i] for i in order[step * a.batch:(step + 1) * a.batch]]
 
 
+def token_labels(torch, rows, width):
+    """As train_steps makes them of ids; none for the first and the last token, nor for padding."""
+    return torch.tensor([[-100, *(i % CLASSES for i in row[2:-1]), *[-100] * (width - len(row) + 2)]
+                         for row in rows])
+
+
 def train(a):
     import torch
     torch.set_num_threads(a.threads)
@@ -73,7 +81,8 @@ def train(a):
         width = a.width or max(len(row) - 1 for row in rows)
         start = time.perf_counter()
         ids = torch.tensor([row[1:] + [0] * (width - len(row) + 1) for row in rows])
-        labels = torch.tensor([row[0] for row in rows])
+        labels = (token_labels(torch, rows, width) if a.labels == "tokens" else
+                  torch.tensor([row[0] for row in rows]))
         optimizer.zero_grad()
         with torch.autocast("cpu", torch.bfloat16, enabled=a.precision == "bf16"):
             loss = loss_of(ids, labels)
@@ -126,7 +135,7 @@ def make_folder(a):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("task", choices=["train", "start", "folder"])
-    for name in ("how", "precision", "type", "examples", "model"):
+    for name in ("how", "precision", "type", "examples", "model", "labels"):
         parser.add_argument(f"--{name}")
     for name in ("layers", "batch", "steps", "threads", "width", "vocabulary"):
         parser.add_argument(f"--{name}", type=int)

@@ -21,7 +21,7 @@ LIMIT_S = 60
 PARTS = {
     "readme": ["README.md", "docs/first-cluster.md"],
     "bare": ["man/dtlaunch-push.1"],
-    "trainer": ["docs/fine-tuning.md", "man/dttrain.1", "man/dtlaunch.toml.5"],
+    "trainer": ["docs/fine-tuning.md", "man/dttrain.1", "man/dttrain-tasks.7", "man/dtlaunch.toml.5"],
     "perf": ["man/dtring-perf.1"],
     "launcher": [],
 }

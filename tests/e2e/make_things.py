@@ -1,6 +1,7 @@
 """Files that examples speak of, small and made anew. usage: make_things.py FOLDER MAKE_SENTENCES
 
-train.tsv, validation.tsv, dev.tsv and test.tsv, the first two as .csv, too; MRPC as GLUE has it; SQuAD's train-v1.1.json and
+train.tsv, validation.tsv, dev.tsv and test.tsv, the first two as .csv, too; the same as .conll with a
+name in front; MRPC as GLUE has it; SQuAD's train-v1.1.json and
 dev-v1.1.json; train.py, worker.py and parameter_server, which check what ranks are promised; hello, which speaks PMI as MPI programs do.
 """
 import csv
@@ -101,6 +102,17 @@ def squad(count, seed):
     return json.dumps({"version": "1.1", "data": [{"title": "things", "paragraphs": paragraphs}]})
 
 
+def conll(count, seed):
+    """A name begins each sentence."""
+    text = ""
+    for number, line in enumerate(sentences(count, seed).splitlines()[1:]):
+        kind = ("PER", "LOC")[number % 2]
+        names = ("Ada", "Emil", "Ida") if kind == "PER" else ("Bonn", "Oslo", "Rome")
+        words = "".join(f"{word} O\n" for word in line.split("\t")[1].split())
+        text += f"{names[number // 2 % 3]} B-{kind}\n{words}\n"
+    return text
+
+
 def as_csv(text):
     lines = io.StringIO()
     csv.writer(lines, lineterminator="\n").writerows(csv.reader(io.StringIO(text), delimiter="\t"))
@@ -109,6 +121,7 @@ def as_csv(text):
 
 for number, (name, count) in enumerate((("train", 200), ("validation", 60), ("dev", 60), ("test", 60))):
     write(f"{name}.tsv", sentences(count, number))
+    write(f"{name}.conll", conll(count, number))
     if name in ("train", "validation"):
         write(f"{name}.csv", as_csv(sentences(count, number).replace("sentence", "text", 1)))
 for number, (name, count) in enumerate((("train", 60), ("dev", 30))):

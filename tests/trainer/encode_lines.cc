@@ -1,5 +1,6 @@
 // encode_lines FOLDER: reads JSON lines and prints one for each:
 //   {"first": text, "second": text or null, "max": n}  ->  {"ids": [..], "types": [..]}
+//   {"words": [text, ..], "max": n}  ->  {"ids": [..], "words": [..], "cut": n}
 //   {"spans": text}  ->  {"ids": [..], "offsets": [[begin, end], ..]}
 //   {"question": text, "context": text, "max": n, "stride": n}  ->  {"windows": [{"ids", "types",
 //     "offsets"}, ..]}, or {"error": text} when the question leaves no room
@@ -51,6 +52,11 @@ Json windows_json(const Tokenizer& tokenizer, const Json& request) {
 
 Json answer(const Tokenizer& tokenizer, const Json& request) {
   if (request.contains("question")) return windows_json(tokenizer, request);
+  if (request.contains("words")) {
+    const WordEncoding encoding = tokenizer.encode_words(
+        request["words"].get<std::vector<std::string>>(), request["max"].get<int>());
+    return {{"ids", encoding.ids}, {"words", encoding.words}, {"cut", encoding.words_cut}};
+  }
   if (request.contains("spans")) {
     const TokenSpans spans = token_spans(tokenizer, request["spans"].get<std::string>());
     return {{"ids", spans.ids}, {"offsets", offsets_json(spans.offsets)}};

@@ -52,7 +52,9 @@ TEST(Evaluate, GivesEachExampleItsOwnLogitsOnAnyNumberOfRanks) {
 }
 
 TEST(Evaluate, GivesEachTokenItsOwnLogitsOnAnyNumberOfRanks) {
-  for (const int ranks : {1, 3}) expect_each_alone(Task::kQuestionAnswering, ranks);
+  for (const Task task : {Task::kQuestionAnswering, Task::kTokenClassification}) {
+    for (const int ranks : {1, 3}) expect_each_alone(task, ranks);
+  }
 }
 
 }  // namespace

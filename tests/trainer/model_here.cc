@@ -2,9 +2,10 @@
 // dropout, and writes its outputs, its mean loss and all gradients of that (safetensors, under the
 // names of the model's own tensors). The model goes into the folder COPY.
 //
-// BATCH: {"task": "classification" or "answers", "ids": [[..], ..], "types": the same shape, one of
-// "labels": [..], "targets": [[..], ..], "answers": [[start, end], ..], "label_smoothing": 0.0,
-// "pad_to": 0 (tokens), "threads": 1}. With pad_to answers are sought in padding, too.
+// BATCH: {"task": "classification", "answers" or "tokens", "ids": [[..], ..], "types": the same
+// shape, one of "labels": [..], "targets": [[..], ..], "answers": [[start, end], ..],
+// "token_labels": the same shape as ids with -1 for none, "label_smoothing": 0.0, "pad_to": 0
+// (tokens), "threads": 1}. With pad_to answers are sought in padding, too.
 
 #include <cstdio>
 #include <fstream>
@@ -35,6 +36,9 @@ Examples read_examples(const Json& json) {
   for (const Json& row : json.value("targets", Json::array())) {
     for (const Json& target : row) examples.targets.push_back(target.get<float>());
   }
+  for (const Json& row : json.value("token_labels", Json::array())) {
+    for (const Json& label : row) examples.token_labels.push_back(label.get<std::int32_t>());
+  }
   for (const Json& answer : json.value("answers", Json::array())) {
     examples.answer_starts.push_back(answer.at(0).get<std::int32_t>());
     examples.answer_ends.push_back(answer.at(1).get<std::int32_t>());
@@ -44,7 +48,10 @@ Examples read_examples(const Json& json) {
 
 ModelConfig config_of(const std::string& folder, const Json& json) {
   ModelConfig config = read_model_config(folder);
-  config.task = json.at("task") == "answers" ? Task::kQuestionAnswering : Task::kClassification;
+  const std::string task = json.at("task").get<std::string>();
+  config.task = task == "answers"  ? Task::kQuestionAnswering
+                : task == "tokens" ? Task::kTokenClassification
+                                   : Task::kClassification;
   return config;
 }
 
@@ -87,7 +94,7 @@ TensorMap run(const std::string& folder, const Json& json, const std::string& co
   const std::int64_t rows = output_rows(config, batch);
   const Tensor output_tensor{{rows, columns}, {outputs, outputs + rows * columns}};
   std::vector<float> gradients(parameters.size());
-  const auto count = static_cast<double>(batch.sequences());
+  const auto count = static_cast<double>(loss_terms(config, loss, examples, all));
   const double sum = model.backward(parameters.data(), batch, static_cast<float>(1 / count),
                                     gradients.data(), [](std::int64_t) {});
   TensorMap tensors = tensors_of(model.layout(), gradients);

@@ -20,7 +20,7 @@ ACTIVATIONS = ["gelu", "gelu_new", "relu"]
 
 def config_of(kind, size, activation, head):
     hidden, heads, intermediate = size
-    labels = dict(single=3, smoothed=3, multi=4, regression=1).get(head, 2)
+    labels = dict(single=3, smoothed=3, multi=4, regression=1, tokens=5).get(head.split("-")[0], 2)
     problem = dict(multi="multi_label_classification", regression="regression",
                    single="single_label_classification", smoothed="single_label_classification")
     common = dict(vocab_size=VOCABULARY, max_position_embeddings=POSITIONS, num_labels=labels,
@@ -34,7 +34,8 @@ def config_of(kind, size, activation, head):
 
 
 def make_model(kind, size, activation, head, folder):
-    task = "QuestionAnswering" if head.startswith("answers") else "SequenceClassification"
+    task = ("QuestionAnswering" if head.startswith("answers") else
+            "TokenClassification" if head.startswith("tokens") else "SequenceClassification")
     torch.manual_seed(7)
     model = getattr(transformers, f"{kind}For{task}")(config_of(kind, size, activation, head))
     with torch.no_grad():  # biases too, so that every gradient is tested
@@ -48,7 +49,7 @@ def make_batch(model, head):
     source = random.Random(3)
     lengths = [source.randint(3, 33) for _ in range(SEQUENCES - 1)] + [PAD_TO]
     batch = dict(
-        task="answers" if head.startswith("answers") else "classification",
+        task=next((task for task in ("answers", "tokens") if head.startswith(task)), "classification"),
         ids=[[source.randint(1, VOCABULARY - 1) for _ in range(n)] for n in lengths],
         types=[[int(i > n // 2) for i in range(n)] for n in lengths],
         threads=2)
@@ -59,9 +60,12 @@ def make_batch(model, head):
         batch["targets"] = [[source.randrange(2) for _ in range(outputs)] for _ in lengths]
     elif head == "regression":
         batch["targets"] = [[source.randint(-8, 8) / 4] for _ in lengths]
+    elif head.startswith("tokens"):  # some sequences have no label at all
+        batch["token_labels"] = [[source.randrange(outputs) if i % 4 and source.random() < 0.4 else -1
+                                  for _ in range(n)] for i, n in enumerate(lengths)]
     else:
         batch["answers"] = [sorted((source.randrange(n), source.randrange(n))) for n in lengths]
-    if head == "smoothed":
+    if head.endswith("smoothed"):
         batch["label_smoothing"] = 0.1
     if head == "answers-padded":
         batch["pad_to"] = PAD_TO
@@ -72,8 +76,8 @@ def inputs_of(model, batch, chosen):
     """The chosen sequences, padded to the longest."""
     width = max(len(batch["ids"][i]) for i in chosen)
 
-    def fill(rows):
-        return torch.tensor([rows[i] + [0] * (width - len(rows[i])) for i in chosen])
+    def fill(rows, filler=0):
+        return torch.tensor([rows[i] + [filler] * (width - len(rows[i])) for i in chosen])
 
     ids = fill(batch["ids"])
     inputs = dict(input_ids=ids, attention_mask=(ids != 0).long())
@@ -81,6 +85,9 @@ def inputs_of(model, batch, chosen):
         inputs["token_type_ids"] = fill(batch["types"])
     if "labels" in batch:
         inputs["labels"] = torch.tensor([batch["labels"][i] for i in chosen])
+    elif "token_labels" in batch:
+        labels = fill(batch["token_labels"], -1)
+        inputs["labels"] = torch.where(labels < 0, -100, labels)
     elif "targets" in batch:
         inputs["labels"] = torch.tensor([batch["targets"][i] for i in chosen], dtype=torch.double)
     else:
@@ -97,6 +104,12 @@ def reference(model, batch, head):
     """Outputs, mean loss; gradients are left in the model."""
     model.zero_grad()
     everything = range(SEQUENCES)
+    if head.startswith("tokens"):
+        inputs = inputs_of(model, batch, everything)
+        result = model(**inputs)
+        loss = LabelSmoother(epsilon=0.1)(result, inputs["labels"]) if head == "tokens-smoothed" else result.loss
+        loss.backward()
+        return result.logits[inputs["attention_mask"] == 1].detach(), loss.item()
     if head == "answers":  # one by one, without padding
         results = [model(**inputs_of(model, batch, [i])) for i in everything]
         outputs = torch.cat([answer_outputs(result) for result in results])
@@ -189,7 +202,8 @@ def main():
     worst, cases = Worst(), 0
     for kind in ("Bert", "DistilBert"):
         for number, size in enumerate(SIZES):
-            for head in ("single", "smoothed", "multi", "regression", "answers", "answers-padded"):
+            for head in ("single", "smoothed", "multi", "regression", "answers", "answers-padded",
+                         "tokens", "tokens-smoothed"):
                 with tempfile.TemporaryDirectory() as folder:
                     check(sys.argv[1], kind, size, ACTIVATIONS[number], head, folder, worst)
                     cases += 1

@@ -41,7 +41,8 @@ inline Examples random_examples(int count, int max_length, int vocabulary, int c
   return examples;
 }
 
-// The same texts with what a model of this configuration learns: labels, targets or answers.
+// The same texts with what a model of this configuration learns: labels, targets, answers or labels
+// of tokens.
 inline Examples random_examples_for(const ModelConfig& config, int count, int max_length,
                                     unsigned seed) {
   const auto outputs = static_cast<int>(output_count(config));
@@ -55,6 +56,15 @@ inline Examples random_examples_for(const ModelConfig& config, int count, int ma
       const std::int64_t length = examples.starts[i + 1] - examples.starts[i];
       examples.answer_starts.push_back(below(length));
       examples.answer_ends.push_back(below(length));
+    }
+    examples.labels.clear();
+  } else if (config.task == Task::kTokenClassification) {
+    // About half of the tokens have a label; every fifth text has none.
+    for (std::size_t i = 0; i < examples.labels.size(); ++i) {
+      for (std::int64_t t = examples.starts[i]; t < examples.starts[i + 1]; ++t) {
+        const bool labelled = i % 5 != 0 && below(2) == 0;
+        examples.token_labels.push_back(labelled ? below(outputs) : kNoLabel);
+      }
     }
     examples.labels.clear();
   } else if (config.problem != Problem::kSingleLabel) {

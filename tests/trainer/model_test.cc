@@ -123,7 +123,8 @@ TEST(Model, GivesTheSameBitsForAnyNumberOfThreads) {
 // For every head, for several layers, and with old values in the memory.
 TEST(Model, GivesTheSameBitsWhereItKeepsNoLayers) {
   for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
-    for (const Task task : {Task::kClassification, Task::kQuestionAnswering}) {
+    for (const Task task :
+         {Task::kClassification, Task::kQuestionAnswering, Task::kTokenClassification}) {
       ModelConfig config = tiny_config(type);
       config.layers = 4;
       config.task = task;

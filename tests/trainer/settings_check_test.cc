@@ -48,10 +48,29 @@ TEST(Task, IsWhatTheOptionsSay) {
   EXPECT_EQ(task({"--doc_stride", "64"}, "t.csv"), "qa");
   EXPECT_EQ(task({"--version_2_with_negative"}, "t.json"), "qa");
   EXPECT_EQ(task({"--task", "qa"}, "t.csv"), "qa");
+  EXPECT_EQ(task({}, "t.conll"), "token_classification");
+  EXPECT_EQ(task({}, "t.BIO"), "token_classification");
+  EXPECT_EQ(task({"--task_name", "pos"}, "t.json"), "token_classification");
+  EXPECT_EQ(task({"--label_column_name", "l"}, "t.iob"), "token_classification");
+  // The only task that has both.
+  EXPECT_EQ(task({"--label_column_name", "l", "--label_all_tokens"}, "t.json"),
+            "token_classification");
+}
+
+TEST(Task, RefusesOptionsOfOtherTasks) {
+  EXPECT_THAT(complaint({"--task", "qa", "--task_name", "ner"}),
+              HasSubstr("--task qa: --task_name ner is a token classification task. "
+                        "Try: --task token_classification"));
+  EXPECT_THAT(complaint({"--task_name", "ner", "--doc_stride", "9"}),
+              HasSubstr("--doc_stride: only for question answering"));
+  EXPECT_THAT(complaint({"--task_name", "mrpc", "--text_column_name", "tokens"}),
+              HasSubstr("--text_column_name: only for token classification"));
+  EXPECT_THAT(complaint({"--label_all_tokens=maybe"}), HasSubstr("--label_all_tokens=maybe"));
 }
 
 TEST(Task, BringsItsDefaults) {
   EXPECT_EQ(parse_settings(with({})).max_seq_length, 128);
+  EXPECT_EQ(parse_settings(with({"--task_name", "ner"})).max_seq_length, 512);
   const Settings qa = parse_settings(with({"--task_name", "squad_v2", "--pad_to_max_length"}));
   EXPECT_EQ(qa.max_seq_length, 384);
   EXPECT_TRUE(qa.version_2_with_negative);

@@ -1,4 +1,4 @@
-"""Every field of TrainingArguments, and every argument of run_glue, run_qa and run_classification, is done,
+"""Every field of TrainingArguments, and every argument of run_glue, run_qa, run_classification and run_ner, is done,
 accepted with a line, or refused with the reason. Prints how many of each.
 Usage: stock_arguments.py DTTRAIN DTTRAIN.1"""
 
@@ -33,6 +33,9 @@ SCRIPTS = {
     "run_qa.py": {**MODEL, **DATA, "preprocessing_num_workers": None, "version_2_with_negative": False,
                   "null_score_diff_threshold": 0.0, "doc_stride": 128, "n_best_size": 20,
                   "max_answer_length": 30, "use_auth_token": False},
+    "run_ner.py": {**MODEL, **DATA, "task_name": None, "ignore_mismatched_sizes": False,
+                   "preprocessing_num_workers": None, "text_column_name": None, "label_column_name": None,
+                   "label_all_tokens": False, "return_entity_level_metrics": False},
     "run_classification.py": {
         **MODEL, **DATA, "use_fast_tokenizer": True, "ignore_mismatched_sizes": False,
         "preprocessing_num_workers": None, "do_regression": False, "text_column_names": None,

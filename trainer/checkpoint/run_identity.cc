@@ -50,6 +50,7 @@ std::uint64_t hash_of(const Examples& examples) {
     const auto probability = static_cast<float>(rule.probability);
     hash(std::vector<float>{probability, rule.whole_words ? 1.0F : 0.0F});
   }
+  if (!examples.token_labels.empty()) hash(examples.token_labels);
   return hash.value();
 }
 

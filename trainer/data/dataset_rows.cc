@@ -325,12 +325,12 @@ void check_header(const std::string& path, int line, const std::vector<std::stri
 }
 
 std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes,
-                                           char list_delimiter) {
+                                           char list_delimiter, bool lists_in_rows) {
   const std::string ending = to_lower(path.substr(std::min(path.rfind('.'), path.size())));
   const bool json = ending == ".json" || ending == ".jsonl";
   // Keep positions, not views: the bytes move into Lines below.
   std::optional<std::vector<JsonElement>> list;
-  if (json) list = find_json_list(path, bytes);
+  if (json) list = find_json_list(path, bytes, lists_in_rows);
   if (list && list->empty()) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the data set", path),
                 "its list is empty", "head -c 400 " + one_shell_word(path));

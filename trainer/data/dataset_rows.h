@@ -41,9 +41,9 @@ void check_header(const std::string& path, int line, const std::vector<std::stri
 // line, a list of objects, or an object whose "data" is such a list. Skips a byte order mark. Lines
 // end in LF or CR LF, or in CR if the file has no LF. Empty lines do not count. Bytes that are not
 // UTF-8 and NUL are errors. Joins a JSON list into a field with list_delimiter; without a
-// delimiter, a list is an error.
+// delimiter, a list is an error. lists_in_rows: see json_list.h.
 std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes,
-                                           char list_delimiter = '\0');
+                                           char list_delimiter = '\0', bool lists_in_rows = false);
 // One row with one field for each line that is not blank; there is no header.
 std::unique_ptr<RowReader> make_line_reader(const std::string& path, std::string bytes);
 // Reads .tsv format, whatever the name.

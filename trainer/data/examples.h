@@ -13,6 +13,9 @@
 
 namespace dtl::trainer {
 
+// The label of a token that is neither learnt nor scored, such as [CLS].
+constexpr std::int32_t kNoLabel = -1;
+
 // Which tokens a masked language model has to guess: see model/masking.h.
 struct MaskingRule {
   double probability = 0;  // 0: none
@@ -26,10 +29,11 @@ struct Examples {
   std::vector<std::int8_t> types;    // [total tokens], 0 or 1 (second text)
   std::vector<std::int64_t> starts;  // [all texts + 1], starts[0] = 0
   std::int64_t texts = 1;            // of each example
-  // What to learn; at most one of these three is set. C: the model's outputs per example.
+  // What to learn; at most one of these four is set. C: the model's outputs per example.
   std::vector<std::int32_t> labels;  // [examples]
   std::vector<float> targets;        // [examples, C]: regression (C = 1), multi-label (0 or 1)
   std::vector<std::int32_t> answer_starts, answer_ends;  // [examples], tokens; 0, 0: no answer
+  std::vector<std::int32_t> token_labels;                // [total tokens]; kNoLabel: does not count
 
   MaskingRule masking = {};
 

@@ -96,6 +96,18 @@ void add_combined(MetricList& metrics) {
   metrics.emplace_back("combined_score", sum / static_cast<double>(metrics.size()));
 }
 
+// PER_f1 and the like, beside which there is PER_number.
+bool is_of_entity(const MetricList& metrics, const std::string& name) {
+  if (name.ends_with("_precision") || name.ends_with("_recall") || name.ends_with("_number")) {
+    return true;
+  }
+  if (!name.ends_with("_f1")) return name.starts_with("overall_");
+  const std::string number = name.substr(0, name.size() - 2) + "number";
+  return name == "overall_f1" || std::any_of(metrics.begin(), metrics.end(), [&](const auto& each) {
+           return each.first == number;
+         });
+}
+
 }  // namespace
 
 std::int32_t best_label(const float* logits, std::size_t classes) {
@@ -311,7 +323,8 @@ MetricList main_metrics(const MetricList& metrics) {
   for (const auto& each : metrics) {
     const std::string& name = each.first;
     const bool detail = name.starts_with("precision_") || name.starts_with("recall_") ||
-                        name.ends_with(kWeighted) || is_of_class(name);
+                        name.ends_with(kWeighted) || is_of_class(name) ||
+                        is_of_entity(metrics, name);
     if (!detail) main.push_back(each);
   }
   return main;

@@ -106,6 +106,7 @@ constinit const ModelFamily kBertFamily = {
     .pooling = Pooling::kTanh,
     .drops_attention_output = true,
     .drops_before_answers = false,
+    .drops_tokens_as_hidden = false,
     .read = read_bert,
     .write = write_bert};
 

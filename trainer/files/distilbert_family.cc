@@ -84,6 +84,7 @@ constinit const ModelFamily kDistilBertFamily = {
     .pooling = Pooling::kRelu,
     .drops_attention_output = false,
     .drops_before_answers = true,
+    .drops_tokens_as_hidden = true,
     .read = read_distilbert,
     .write = write_distilbert};
 

@@ -80,7 +80,8 @@ bool is_plain_key(std::string_view key) {
 
 // Refuses tables in a layout that we do not read: {"train": [{..}, ..], ..}, or one list or object
 // per column, as pandas writes it.
-void refuse_other_layout(const std::string& path, std::string_view bytes, std::size_t start) {
+void refuse_other_layout(const std::string& path, std::string_view bytes, std::size_t start,
+                         bool lists_in_rows) {
   const auto members = json_members(bytes, start);
   const int line = line_of(bytes, start);
   for (const JsonMember& member : members) {
@@ -101,7 +102,11 @@ void refuse_other_layout(const std::string& path, std::string_view bytes, std::s
     refuse_list(path, line, "it has the names of the columns apart from the rows",
                 rewrite_command(path, "[dict(zip(d['columns'], row)) for row in d['data']]"));
   }
-  if (all_begin('[')) {
+  const auto holds_list = [&](const JsonMember& each) {
+    return bytes[skip_json_space(bytes, each.value + 1)] == '[';
+  };
+  const bool row = lists_in_rows && std::none_of(members.begin(), members.end(), holds_list);
+  if (all_begin('[') && !row) {
     refuse_list(path, line, "it has a list for each column, not an object for each row",
                 rewrite_command(path, "[dict(zip(d, row)) for row in zip(*d.values())]"));
   }
@@ -116,7 +121,7 @@ void refuse_other_layout(const std::string& path, std::string_view bytes, std::s
 }  // namespace
 
 std::optional<std::vector<JsonElement>> find_json_list(const std::string& path,
-                                                       std::string_view bytes) {
+                                                       std::string_view bytes, bool lists_in_rows) {
   const std::size_t start = skip_json_space(bytes, bytes.starts_with("\xEF\xBB\xBF") ? 3 : 0);
   const std::string_view line = trim(bytes.substr(start, bytes.find('\n', start) - start));
   if (line.starts_with('[')) {
@@ -132,7 +137,7 @@ std::optional<std::vector<JsonElement>> find_json_list(const std::string& path,
   check_whole(path, bytes, start);
   const std::size_t data = find_json_value(bytes, start, "data");
   if (is_list_of_objects(bytes, data)) return elements_at(bytes, data);
-  refuse_other_layout(path, bytes, start);
+  refuse_other_layout(path, bytes, start, lists_in_rows);
   if (one_line) return std::nullopt;
   refuse_list(
       path, line_of(bytes, start),

@@ -15,8 +15,10 @@ struct JsonElement {
 };
 
 // Returns nothing if the file has one value per line. Throws Error(kBadInput) with file:line for a
-// document that is not JSON in UTF-8 or has no list.
+// document that is not JSON in UTF-8 or has no list. lists_in_rows: an object of which all values
+// are lists of texts or numbers is a row, not a table with a list per column.
 std::optional<std::vector<JsonElement>> find_json_list(const std::string& path,
-                                                       std::string_view bytes);
+                                                       std::string_view bytes,
+                                                       bool lists_in_rows = false);
 
 }  // namespace dtl::trainer

@@ -16,6 +16,7 @@ enum class ModelType { kBert, kDistilBert };  // described in model_family.h
 enum class Task {
   kClassification,
   kQuestionAnswering,
+  kTokenClassification,
   kReranking,
   kMultipleChoice,
   kEmbeddings,

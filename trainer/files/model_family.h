@@ -56,6 +56,8 @@ struct ModelFamily {
   Pooling pooling;
   bool drops_attention_output;  // dropout after the attention's dense layer
   bool drops_before_answers;    // dropout before the head of question answering
+  // Token classification uses the encoder's dropout, not that of text classification.
+  bool drops_tokens_as_hidden = false;
   void (*read)(const ConfigKeys& keys, ModelConfig& config);  // keys of this family
   ConfigEntries (*write)(const ModelConfig& config);
 };

@@ -18,11 +18,16 @@ double before_answers(const ModelConfig& config) {
   return family_of(config).drops_before_answers ? config.qa_dropout : 0.0;
 }
 
+double before_token_labels(const ModelConfig& config) {
+  return family_of(config).drops_tokens_as_hidden ? config.hidden_dropout
+                                                  : config.classifier_dropout;
+}
+
 double never(const ModelConfig&) {
   return 0.0;
 }
 
-constexpr std::array<TaskHead, 6> kHeads = {{
+constexpr std::array<TaskHead, 7> kHeads = {{
     {.task = Task::kClassification,
      .architecture = "ForSequenceClassification",
      .rows = HeadRows::kFirstTokens,
@@ -39,6 +44,14 @@ constexpr std::array<TaskHead, 6> kHeads = {{
      .output = "qa_outputs",
      .outputs = 2,  // start and end
      .dropout = before_answers},
+    {.task = Task::kTokenClassification,
+     .architecture = "ForTokenClassification",
+     .rows = HeadRows::kAllTokens,
+     .output_rows = OutputRows::kTokens,
+     .pools = false,
+     .output = "classifier",
+     .outputs = 0,
+     .dropout = before_token_labels},
     {.task = Task::kReranking,  // one label
      .architecture = "ForSequenceClassification",
      .rows = HeadRows::kFirstTokens,

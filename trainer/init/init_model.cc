@@ -16,6 +16,7 @@
 #include "trainer/data/data_file.h"
 #include "trainer/data/dataset_rows.h"
 #include "trainer/data/dataset_summary.h"
+#include "trainer/data/tagged_sentences.h"
 #include "trainer/data/wordpiece_trainer.h"
 #include "trainer/files/folder_lock.h"
 #include "trainer/files/model_family.h"
@@ -164,10 +165,29 @@ TextDataset read_plain_text(const std::string& path) {
   return lines;
 }
 
+// The words of a CoNLL file as texts whose labels are their tags: the vocabulary and the head are
+// then those of token classification.
+TextDataset read_tagged_words(const std::string& path) {
+  TextDataset words{.path = path};
+  words.columns = {.first = {"the words"}, .label = "their tags"};
+  for (const TaggedSentence& sentence : read_tagged(path, {}).sentences) {
+    for (std::size_t i = 0; i < sentence.words.size(); ++i) {
+      TextExample& word = words.examples.emplace_back();
+      word.first = sentence.words[i];
+      word.label = sentence.tags[i];
+      word.line = sentence.line + static_cast<int>(i);
+    }
+  }
+  return words;
+}
+
 // Reads the texts as training does (tasks/load_texts.cc), so that the head fits.
 TextDataset read_labelled(const InitSettings& settings) {
-  if (settings.encoder_only && settings.train_file.ends_with(".txt")) {
-    return read_plain_text(settings.train_file);
+  // A .txt may just as well be plain text.
+  const std::string& path = settings.train_file;
+  if (is_conll_name(path) && !to_lower(path).ends_with(".txt")) return read_tagged_words(path);
+  if (settings.encoder_only && path.ends_with(".txt")) {
+    return read_plain_text(path);
   }
   DatasetOptions options{.label_column = settings.label_column_name,
                          .labelled = !settings.encoder_only};

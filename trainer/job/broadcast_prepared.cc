@@ -92,9 +92,10 @@ template <class Visitor>
 void visit(Visitor& v, Examples& examples) {
   // A structured binding names every field, so a new field of Examples does not compile here until
   // somebody adds it.
-  auto& [ids, types, starts, texts, labels, targets, answer_starts, answer_ends, masking, cut] =
-      examples;
+  auto& [ids, types, starts, texts, labels, targets, answer_starts, answer_ends, token_labels,
+         masking, cut] = examples;
   v(ids), v(types), v(starts), v(texts), v(labels), v(targets), v(answer_starts), v(answer_ends);
+  v(token_labels);
   v(masking.probability), v(masking.whole_words), v(masking.mask_token), v(masking.kinds);
   static_cast<void>(cut);  // only rank 0 prints it
 }

@@ -29,6 +29,11 @@ Batch make_batch(const Examples& examples, std::span<const std::int64_t> chosen,
     batch.starts.push_back(batch.starts.back() + length);
     batch.ids.resize(batch.positions.size(), padding.token);
     batch.types.resize(batch.positions.size(), 0);
+    if (!examples.token_labels.empty()) {
+      batch.token_labels.insert(batch.token_labels.end(), examples.token_labels.begin() + begin,
+                                examples.token_labels.begin() + end);
+      batch.token_labels.resize(batch.positions.size(), kNoLabel);
+    }
     batch.own_lengths.push_back(end - begin);
     batch.numbers.push_back(static_cast<std::uint32_t>(text));
   };

@@ -24,6 +24,7 @@ struct Batch {
   std::vector<std::int32_t> labels;                      // [E]
   std::vector<float> targets;                            // [E, C]
   std::vector<std::int32_t> answer_starts, answer_ends;  // [E]
+  std::vector<std::int32_t> token_labels;                // [T]; padding: kNoLabel
 
   // Masked language models: rows of ids that were masked, in order, and what they were.
   std::vector<std::int64_t> masked;

@@ -75,6 +75,25 @@ double candidate_loss(const ModelConfig& config, const LossSettings& settings, c
   return loss;
 }
 
+// x, gradient: [tokens of sequence b, C]. A label's weight is that of its token, not of its text.
+template <class S>
+double token_loss(const ModelConfig& config, const LossSettings& settings, const Batch& batch,
+                  std::int64_t b, const S* x, S weight, S* gradient) {
+  const std::int64_t C = output_count(config), begin = batch.starts[static_cast<std::size_t>(b)];
+  assert(std::ssize(batch.token_labels) == batch.tokens());
+  double loss = 0;
+  for (std::int64_t t = 0; t < batch.length(b); ++t) {
+    S* row = gradient ? gradient + t * C : nullptr;
+    const std::int32_t label = batch.token_labels[static_cast<std::size_t>(begin + t)];
+    if (label != kNoLabel) {
+      loss += cross_entropy(x + t * C, C, 1, label, settings.label_smoothing, weight, row);
+    } else if (row) {
+      std::fill_n(row, C, S(0));
+    }
+  }
+  return loss;
+}
+
 }  // namespace
 
 // Subtracting the highest x keeps exp() at most 1. With centred x', the loss is log(sum) - (1 - e)
@@ -151,6 +170,9 @@ double loss_sum(const ModelConfig& config, const LossSettings& settings, const B
       case Task::kQuestionAnswering:
         loss += answer_loss(settings, batch, e, outputs + at, weight, gradient);
         break;
+      case Task::kTokenClassification:
+        loss += token_loss(config, settings, batch, e, outputs + at, weight, gradient);
+        break;
       case Task::kReranking:
       case Task::kMultipleChoice:
         loss += candidate_loss(config, settings, batch, e, outputs + at, weight, gradient);
@@ -181,6 +203,16 @@ std::int64_t loss_terms(const ModelConfig& config, const LossSettings& settings,
                                                             : std::ssize(chosen) * examples.texts;
     case Task::kEmbeddings:
       return 1;
+    case Task::kTokenClassification: {
+      std::int64_t terms = 0;
+      for (const std::int64_t example : chosen) {
+        const auto labels = examples.token_labels.begin();
+        terms += std::count_if(labels + examples.first_token(example),
+                               labels + examples.first_token(example + 1),
+                               [](std::int32_t label) { return label != kNoLabel; });
+      }
+      return terms;
+    }
   }
   __builtin_unreachable();
 }

@@ -24,7 +24,7 @@ enum class QaLoss { kMasked, kPadded };
 enum class CandidateLoss { kSoftmax, kBinary };
 
 struct LossSettings {
-  double label_smoothing = 0;  // for single-label classifiers, 0 to 1
+  double label_smoothing = 0;  // for one label of each text or token, 0 to 1
   QaLoss qa_loss = QaLoss::kMasked;
   CandidateLoss candidates = CandidateLoss::kBinary;  // of reranking; multiple choice: softmax
   EmbeddingLossSettings embedding = {};
@@ -48,7 +48,8 @@ template <class S>
 double squared_error(const S* x, const float* targets, std::int64_t count, S weight, S* gradient);
 
 // The sum of the terms of the batch's examples, for a model's outputs, [B, O] or [T, O], by its
-// task and problem. An answer's loss is the mean of its start's and end's cross entropy. The loss
+// task and problem. An answer's loss is the mean of its start's and end's cross entropy. A token
+// with a label has a term of its own. The loss
 // of embeddings is that of the batch alone; a training step joins all of its batches
 // (step/joint_loss.h). doutputs, of the same shape, becomes the gradient of the sum times weight.
 // NaN sums have no sign.
@@ -61,8 +62,9 @@ inline bool joins_examples(const ModelConfig& config) {
   return config.task == Task::kEmbeddings;
 }
 
-// How many terms the loss of these examples has: their mean is what training minimises. key: of the
-// step, which decides what a masked language model has to guess.
+// How many terms the loss of these examples has: their mean is what training minimises. One for
+// each example, or for each token with a label, which may be none. key: of the step, which decides
+// what a masked language model has to guess.
 std::int64_t loss_terms(const ModelConfig& config, const LossSettings& settings,
                         const Examples& examples, std::span<const std::int64_t> chosen,
                         const DropoutKey& key = {});

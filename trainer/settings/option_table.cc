@@ -11,6 +11,7 @@
 #include "trainer/settings/candidate_options.h"
 #include "trainer/settings/masked_options.h"
 #include "trainer/settings/stock_options.h"
+#include "trainer/settings/token_options.h"
 
 namespace dtl::trainer {
 namespace {
@@ -78,15 +79,16 @@ Rows data_options() {
       {group, {"--cache_dir"}, "FOLDER", "the hub's cache; default: the one of huggingface_hub",
        into::text<&S::cache_dir>()},
       {group, {"--task_name"}, "NAME",
-       "cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb, wnli, squad or squad_v2",
+       "cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb, wnli, squad, squad_v2, ner, pos or chunk",
        into::text<&S::task_name>()},
-      {group, {"--task"}, "auto|classification|qa|reranking|multiple_choice|masked_lm",
+      {group, {"--task"},
+       "auto|classification|qa|token_classification|reranking|multiple_choice|masked_lm",
        "what the model learns; auto: detect it from other options and files (auto)",
        into::word<&S::task>()},
       {group, {"--data_dir"}, "FOLDER", "folder of GLUE's files for --task_name: train.tsv, dev.tsv",
        into::text<&S::data_dir>()},
       {group, {"--train_file"}, "FILE",
-       "labelled texts to train on (.tsv, .csv, .json, .jsonl; SQuAD's .json)",
+       "labelled texts to train on (.tsv, .csv, .json, .jsonl; SQuAD's .json; .conll)",
        into::text<&S::train_file>()},
       {group, {"--validation_file"}, "FILE", "labelled texts to evaluate on",
        into::text<&S::validation_file>()},
@@ -110,7 +112,7 @@ Rows data_options() {
        "make a new head if the model's head has other labels",
        into::flag<&S::ignore_mismatched_sizes>()},
       {group, {"--max_seq_length"}, "N",
-       "most tokens per example; longer texts are cut (128); question answering splits them (384)",
+       "most tokens per example; longer texts are cut (128; token classification: 512); question answering splits them (384)",
        into::whole<&S::max_seq_length>(3, 1 << 20)},
       {group, {"--pad_to_max_length"}, "",
        "for question answering, same as --qa_loss padded; else no effect",
@@ -318,8 +320,8 @@ const OptionTable<Settings>& option_table() {
     Rows all;
     // In the order that --help shows.
     for (Rows (*part)() : {data_options, action_options, training_options, evaluation_options,
-                           log_options, answer_options, candidate_option_rows, masked_option_rows,
-                           other_names, stock_option_rows, program_options}) {
+                           log_options, answer_options, token_option_rows, candidate_option_rows,
+                           masked_option_rows, other_names, stock_option_rows, program_options}) {
       for (OptionRow<S>& row : part()) all.push_back(std::move(row));
     }
     return OptionTable<S>(std::move(all));

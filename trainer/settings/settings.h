@@ -18,8 +18,10 @@ struct Settings {
   std::string cache_dir;                // the hub's cache; empty: huggingface_hub's default
   std::string train_file, validation_file, test_file, output_dir;
   std::string data_dir;   // GLUE's folder with train.tsv, dev.tsv (dev_matched.tsv), test.tsv
-  std::string task_name;  // cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb, wnli, squad, squad_v2; ""
-  std::string task = "auto";  // classification, qa; auto: rank 0 calls data_task()
+  std::string task_name;  // cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb, wnli, squad, squad_v2,
+                          // ner, pos, chunk; ""
+  // classification, qa, token_classification; auto: rank 0 calls data_task()
+  std::string task = "auto";
   bool do_train = false, do_eval = false, do_predict = false;
   bool demo = false;
   bool overwrite_output_dir = false;
@@ -36,6 +38,11 @@ struct Settings {
   std::string label_column_name;
   std::string label_delimiter;  // separates several labels of one example; empty: one label
   bool do_regression = false;
+
+  // Token classification
+  std::string text_column_name;  // of the words; empty: tokens, else the first column
+  bool label_all_tokens = false;
+  bool return_entity_level_metrics = false;
 
   // Multiple choice and reranking
   std::string choice_column_names;        // separated by commas

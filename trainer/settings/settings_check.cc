@@ -35,14 +35,23 @@ bool is_glue(const std::string& task) {
 bool is_squad(const std::string& task) {
   return task == "squad" || task == "squad_v2";
 }
+// run_ner's names, which only choose its column of tags.
+bool is_tagging(const std::string& task) {
+  return task == "ner" || task == "pos" || task == "chunk";
+}
+
+// The --task that a --task_name implies.
+std::string task_of_name(const std::string& name) {
+  return is_squad(name) ? "qa" : is_tagging(name) ? "token_classification" : "classification";
+}
 
 void check_task_name(Settings& s) {
   if (s.task_name.empty()) return;
   const std::string typed = "--task_name " + s.task_name;
   s.task_name = to_lower(s.task_name);
-  if (is_glue(s.task_name) || is_squad(s.task_name)) return;
+  if (is_glue(s.task_name) || is_squad(s.task_name) || is_tagging(s.task_name)) return;
   std::vector<std::string> known(kGlueTasks.begin(), kGlueTasks.end());
-  known.insert(known.end(), {"squad", "squad_v2"});
+  known.insert(known.end(), {"squad", "squad_v2", "ner", "pos", "chunk"});
   const std::string near = nearest(s.task_name, known);
   throw Error(Exit::kUsage, typed, "not one of " + join(known, ", "),
               near.empty() ? "dttrain --help" : "--task_name " + near);
@@ -55,25 +64,40 @@ std::string first_file(const Settings& s) {
   return "";
 }
 
+// The task that has all of these options, if there is one; else the first one's.
+std::string task_with(const std::vector<TaskOption>& used) {
+  for (const TaskRules& rules : all_task_rules()) {
+    if (std::all_of(used.begin(), used.end(), [&](const TaskOption& option) {
+          return std::find(option.tasks.begin(), option.tasks.end(), rules.name) !=
+                 option.tasks.end();
+        })) {
+      return std::string(rules.name);
+    }
+  }
+  return std::string(used.front().tasks.front());
+}
+
 // The task according to the options; auto if only the data can tell.
 std::string task_of_options(const Settings& s) {
   if (s.task != "auto") return s.task;
-  if (is_squad(s.task_name)) return "qa";
-  if (is_glue(s.task_name)) return "classification";
+  if (!s.task_name.empty()) return task_of_name(s.task_name);
+  const std::string file = to_lower(first_file(s));
+  if (file.ends_with(".conll") || file.ends_with(".iob") || file.ends_with(".bio")) {
+    return "token_classification";
+  }
   const std::vector<TaskOption> used = used_task_options(s);
-  if (!used.empty()) return std::string(used.front().tasks.front());
+  if (!used.empty()) return task_with(used);
   // SQuAD files are .json, not .jsonl, .csv or .tsv.
   return first_file(s).ends_with(".json") ? "auto" : "classification";
 }
 
 void check_task(const Settings& s) {
-  const auto belongs_to = [&](std::string_view task) {
-    require(s.task == "auto" || s.task == task, "--task " + s.task,
-            fmt::format("--task_name {} is a {} task", s.task_name, task_rules(task).words),
-            fmt::format("--task {}", task));
-  };
-  if (is_glue(s.task_name)) belongs_to("classification");
-  if (is_squad(s.task_name)) belongs_to("qa");
+  if (!s.task_name.empty() && s.task != "auto") {
+    const std::string own = task_of_name(s.task_name);
+    require(s.task == own, "--task " + s.task,
+            fmt::format("--task_name {} is a {} task", s.task_name, task_rules(own).words),
+            "--task " + own);
+  }
   for (const TaskOption& option : used_task_options(s)) {
     const auto& tasks = option.tasks;
     require(s.task == "auto" || std::find(tasks.begin(), tasks.end(), s.task) != tasks.end(),

@@ -113,7 +113,7 @@ constexpr StockOption kStock[] = {
     {kAccepted, "--local_rank", "N", "-1|0", "the launcher sets each rank's number"},
     {kAccepted, "--debug", "WORD ...", "", "use --debug_dump"},
     {kAccepted, "--skip_memory_metrics", "", "true", "memory is not measured"},
-    // run_glue's, run_qa's and run_classification's options
+    // options of run_glue, run_qa, run_classification and run_ner
     {kAccepted, "--config_name", "FOLDER", "", kFolder},
     {kAccepted, "--tokenizer_name", "FOLDER", "", kFolder},
     {kAccepted, "--overwrite_cache", "", "false", "prepared data is not kept"},

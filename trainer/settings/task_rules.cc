@@ -11,12 +11,14 @@ namespace dtl::trainer {
 namespace {
 
 constexpr std::string_view kClassification = "classification", kAnswers = "qa",
-                           kReranking = "reranking", kChoice = "multiple_choice",
-                           kMasked = "masked_lm";
+                           kTokens = "token_classification", kReranking = "reranking",
+                           kChoice = "multiple_choice", kMasked = "masked_lm";
 
-constexpr std::array<TaskRules, 5> kTasks = {{
+constexpr std::array<TaskRules, 6> kTasks = {{
     {kClassification, "classification", 128, "loss", false},
     {kAnswers, "question answering", 384, "f1", true},
+    // As run_ner.py, run_swag.py and run_mlm.py: what the tokenizers of BERT allow.
+    {kTokens, "token classification", 512, "loss", false},
     {kReranking, "reranking", 512, "loss", false},
     {kChoice, "multiple choice", 512, "loss", false},
     {kMasked, "masked language modelling", 512, "loss", false},
@@ -26,11 +28,11 @@ const std::vector<TaskOption>& task_options() {
   static const std::vector<TaskOption> options = {
       {"text_column_names", {kClassification, kReranking, kChoice, kMasked}},
       {"text_column_delimiter", {kClassification}},
-      {"label_column_name", {kClassification, kReranking, kChoice}},
+      {"label_column_name", {kClassification, kTokens, kReranking, kChoice}},
       {"label_delimiter", {kClassification}},
       {"do_regression", {kClassification}},
       {"data_dir", {kClassification}},
-      {"label_smoothing_factor", {kClassification, kChoice}},
+      {"label_smoothing_factor", {kClassification, kTokens, kChoice}},
       {"choice_column_names", {kChoice}},
       {"reranking_loss", {kReranking}},
       {"mlm_probability", {kMasked}},
@@ -43,6 +45,9 @@ const std::vector<TaskOption>& task_options() {
       {"max_answer_length", {kAnswers}},
       {"null_score_diff_threshold", {kAnswers}},
       {"qa_loss", {kAnswers}},
+      {"text_column_name", {kTokens}},
+      {"label_all_tokens", {kTokens}},
+      {"return_entity_level_metrics", {kTokens}},
   };
   return options;
 }

@@ -78,16 +78,17 @@ const TaskKind kClassification = {.name = "classification",
                                   .outputs = label_count};
 
 std::vector<std::string> class_lines(const std::vector<std::string>& labels,
-                                     const std::vector<ClassCounts>& counts) {
+                                     const std::vector<ClassCounts>& counts,
+                                     const ClassHeadings& headings) {
   constexpr std::size_t kMostShown = 20, kWidest = 30;  // lines; columns of a label
   const std::size_t shown = std::min(counts.size(), kMostShown);
-  std::vector<std::string> names = {"class"};
+  std::vector<std::string> names = {std::string(headings.name)};
   std::size_t width = 0;
   for (std::size_t c = 0; c < shown; ++c) names.push_back(printable(labels[c]));
   for (const std::string& name : names) width = std::max(width, count_code_points(name));
   width = std::min(width, kWidest);
   std::vector<std::string> lines = {
-      fmt::format("  {:<{}}  precision  recall      f1  examples", names[0], width)};
+      fmt::format("  {:<{}}  precision  recall      f1  {:>8}", names[0], width, headings.count)};
   const MetricList all = class_metrics(Problem::kSingleLabel, counts, labels);
   const auto figure = [&](const std::string& name, std::size_t c) {
     const std::string key = fmt::format("{}_class_{}", name, printable(labels[c]));

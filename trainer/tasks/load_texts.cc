@@ -7,9 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <map>
-#include <optional>
-#include <set>
 
 #include "base/text.h"
 #include "trainer/data/dataset.h"
@@ -17,6 +14,7 @@
 #include "trainer/data/tasks.h"
 #include "trainer/maths/thread_pool.h"
 #include "trainer/report/evaluation_tables.h"
+#include "trainer/tasks/label_match.h"
 
 namespace dtl::trainer {
 namespace {
@@ -26,32 +24,7 @@ struct Texts {
   std::vector<std::string> evaluation_suffixes, test_suffixes;
 };
 
-// LABEL_0, LABEL_1, ..: default names.
-bool is_generic(const std::vector<std::string>& labels) {
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (labels[i] != fmt::format("LABEL_{}", i)) return false;
-  }
-  return true;
-}
-
-using Names = std::map<std::string, std::string>;  // from the data's label to the model's
-
-// Matches the data's labels to the model's, ignoring case. Nothing if a label has no match or two.
-std::optional<Names> match_ignoring_case(const std::vector<std::string>& model,
-                                         const std::vector<std::string>& data) {
-  // Labels that differ only in case make the map smaller than the model: then case matters.
-  Names by_lower_case, names;
-  for (const std::string& label : model) by_lower_case[to_lower(label)] = label;
-  if (by_lower_case.size() != model.size()) return std::nullopt;
-  for (const std::string& label : data) {
-    const auto found = by_lower_case.find(to_lower(label));
-    if (found == by_lower_case.end()) return std::nullopt;
-    names[label] = found->second;
-  }
-  return names;
-}
-
-void rename_labels(TextDataset& data, const Names& names) {
+void rename_labels(TextDataset& data, const LabelNames& names) {
   const auto rename = [&](std::string& label) {
     if (const auto name = names.find(label); name != names.end()) label = name->second;
   };
@@ -61,38 +34,19 @@ void rename_labels(TextDataset& data, const Names& names) {
   }
 }
 
-void rename_labels(Texts& texts, const Names& names) {
+void rename_labels(Texts& texts, const LabelNames& names) {
   for (auto* sets : {&texts.train, &texts.evaluation, &texts.test}) {
     for (TextDataset& set : *sets) rename_labels(set, names);
   }
 }
 
-// Labels for a model in training: its own if the data has the same (ignoring case). Otherwise the
-// data's, with a notice if they replace names that are not defaults.
-std::vector<std::string> labels_to_learn(const std::vector<std::string>& model, Texts& texts,
-                                         std::vector<std::string>& notices) {
-  const std::string& path = texts.train.front().path;
-  const std::vector<std::string> data = label_names(texts.train.front());
-  // Keep the model's order: other programs may rely on its ids.
-  if (std::is_permutation(model.begin(), model.end(), data.begin(), data.end())) return model;
-  if (is_generic(model)) return data;
-  const auto names = match_ignoring_case(model, data);
-  std::set<std::string> matched;
-  for (const auto& [from, to] : names.value_or(Names{})) matched.insert(to);
-  // All or none: matching both 'Yes' and 'yes' of the data to 'yes' of the model would merge them.
-  if (model.size() == data.size() && matched.size() == model.size()) {
-    rename_labels(texts, *names);
-    return model;
-  }
-  const std::string theirs = shown_labels(data), own = shown_labels(model);
-  notices.push_back(
-      model.size() == data.size()
-          ? fmt::format("{}: its labels ({}) take the places of the model's ({}), in this order",
-                        path, theirs, own)
-          : fmt::format("{}: it has {} ({}), but the model has {} ({})", path,
-                        plural(static_cast<std::int64_t>(data.size()), "label"), theirs,
-                        model.size(), own));
-  return data;
+std::vector<std::string> choose_labels_to_learn(const std::vector<std::string>& model, Texts& texts,
+                                                std::vector<std::string>& notices) {
+  const TextDataset& train = texts.train.front();
+  LearntLabels learnt = labels_to_learn(model, label_names(train), train.path);
+  rename_labels(texts, learnt.renamed);
+  if (!learnt.notice.empty()) notices.push_back(learnt.notice);
+  return learnt.labels;
 }
 
 // Matches the task's labels to the model's by name, ignoring case, and keeps the model's order. If
@@ -102,7 +56,7 @@ void take_task_labels(const GlueTask& task, Texts& texts, ModelConfig& config,
   const std::vector<std::string>& model = config.labels;
   const bool regression = task.problem == Problem::kRegression;
   // No names to match: use the task's labels, in the task's order.
-  if (regression || model.size() != task.labels.size() || is_generic(model)) {
+  if (regression || model.size() != task.labels.size() || has_default_labels(model)) {
     config.labels = task.labels;
     return;
   }
@@ -214,24 +168,11 @@ Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::
   return texts;
 }
 
-// The label number that each name means, if all names are valid label numbers; else nothing.
-std::optional<std::map<std::string, std::size_t>> label_numbers(
-    const std::vector<std::string>& names, std::size_t labels) {
-  std::map<std::string, std::size_t> numbers;
-  for (const std::string& name : names) {
-    const auto number = parse_integer(name, 0, static_cast<std::int64_t>(labels) - 1);
-    // "01" or "+1" is a name, not a number.
-    if (!number || std::to_string(*number) != name) return std::nullopt;
-    numbers[name] = static_cast<std::size_t>(*number);
-  }
-  return numbers;
-}
-
 // pandas writes a column of whole numbers as 1.0, 0.0 if some cell is empty. Unless the model has
 // such a label, read these as whole numbers.
 void write_whole_numbers(TextDataset& data, const ModelConfig& config,
                          std::vector<std::string>& notices) {
-  Names whole;
+  LabelNames whole;
   for (const std::string& name : label_names(data)) {
     const std::optional<float> value = finite_number(name);
     const bool own =
@@ -250,33 +191,13 @@ void write_whole_numbers(TextDataset& data, const ModelConfig& config,
                   data.path, whole.begin()->first, whole.begin()->second));
 }
 
-// Matches labels for an evaluation. The model may have default names, and the data numbers instead.
-// The data need not contain all labels.
 void match_labels(Texts& texts, ModelConfig& config, std::vector<std::string>& notices) {
   TextDataset& data = texts.evaluation.front();
   if (config.problem == Problem::kSingleLabel) write_whole_numbers(data, config, notices);
-  const std::vector<std::string> names = label_names(data);
-  const auto numbers = label_numbers(names, config.labels.size());
-  if (is_generic(config.labels)) {
-    if (names.size() == config.labels.size()) config.labels = names;
-    // Numbers stand for all of the model's labels, including those that this file lacks.
-    for (std::size_t i = 0; numbers && i < config.labels.size(); ++i) {
-      config.labels[i] = std::to_string(i);
-    }
-    return;
-  }
-  if (const auto same = match_ignoring_case(config.labels, names)) {
-    return rename_labels(data, *same);
-  }
-  const auto is_label = [&](const std::string& name) {
-    return std::find(config.labels.begin(), config.labels.end(), name) != config.labels.end();
-  };
-  if (!numbers || std::any_of(names.begin(), names.end(), is_label)) return;
-  Names named;
-  for (const std::string& name : names) named[name] = config.labels[numbers->at(name)];
-  rename_labels(data, named);
-  notices.push_back(fmt::format("{}: its labels are numbers: 0 means the model's {}, and so on",
-                                data.path, config.labels.front()));
+  LearntLabels matched = labels_to_evaluate(config.labels, label_names(data), data.path);
+  rename_labels(data, matched.renamed);
+  if (!matched.notice.empty()) notices.push_back(matched.notice);
+  config.labels = std::move(matched.labels);
 }
 
 void choose_labels(const Settings& s, Texts& texts, ModelConfig& config,
@@ -287,7 +208,7 @@ void choose_labels(const Settings& s, Texts& texts, ModelConfig& config,
   }
   if (s.do_train) {
     check_labels(texts.train.front());
-    config.labels = labels_to_learn(config.labels, texts, notices);
+    config.labels = choose_labels_to_learn(config.labels, texts, notices);
   } else {
     // The labels that transformers assumes for a folder without any.
     if (config.labels.empty()) config.labels = {"LABEL_0", "LABEL_1"};

@@ -8,8 +8,9 @@
 namespace dtl::trainer {
 
 std::span<const TaskKind* const> task_kinds() {
-  static constexpr std::array<const TaskKind*, 5> kinds = {
-      &kClassification, &kQuestionAnswering, &kReranking, &kMultipleChoice, &kMaskedLm};
+  static constexpr std::array<const TaskKind*, 6> kinds = {
+      &kClassification, &kQuestionAnswering, &kTokenClassification,
+      &kReranking,      &kMultipleChoice,    &kMaskedLm};
   return kinds;
 }
 

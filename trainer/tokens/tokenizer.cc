@@ -114,6 +114,36 @@ Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
   return encoding;
 }
 
+WordEncoding Tokenizer::encode_words(std::span<const std::string> words, int max_length) const {
+  const Frame& frame = subwords_->frame();
+  WordEncoding all;
+  for (std::size_t word = 0; word < words.size(); ++word) {
+    const Ids ids = subwords_->tokens_of(words[word], false).ids;
+    all.ids.insert(all.ids.end(), ids.begin(), ids.end());
+    all.words.resize(all.ids.size(), static_cast<std::int32_t>(word));
+  }
+  const std::size_t count =
+      std::min(all.ids.size(), static_cast<std::size_t>(std::max(0, max_length - 2)));
+  const auto kept = kept_ids(frame, all.ids, count), kept_words = kept_ids(frame, all.words, count);
+  WordEncoding encoding;
+  encoding.ids.reserve(count + 2);
+  encoding.ids.push_back(frame.first);
+  encoding.ids.insert(encoding.ids.end(), kept.begin(), kept.end());
+  encoding.ids.push_back(frame.separator);
+  encoding.words.reserve(count + 2);
+  encoding.words.push_back(kNoWord);
+  encoding.words.insert(encoding.words.end(), kept_words.begin(), kept_words.end());
+  encoding.words.push_back(kNoWord);
+  // Adjacent tokens of one word count once.
+  const std::span<const std::int32_t> lost =
+      frame.truncate_left ? std::span(all.words).first(all.ids.size() - count)
+                          : std::span(all.words).subspan(count);
+  for (std::size_t i = 0; i < lost.size(); ++i) {
+    if (i == 0 || lost[i] != lost[i - 1]) ++encoding.words_cut;
+  }
+  return encoding;
+}
+
 std::vector<Window> Tokenizer::encode_question(std::string_view question, std::string_view context,
                                                int max_length, int stride) const {
   const Frame& frame = subwords_->frame();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,16 @@ struct Encoding {
   std::vector<std::int8_t> types;
   bool cut = false;  // truncated to max_length
 };
+
+// [CLS] words [SEP].
+struct WordEncoding {
+  std::vector<std::int32_t> ids;
+  // The index of each token's word; kNoWord for [CLS] and [SEP]. A word may have no token.
+  std::vector<std::int32_t> words;
+  // Words that lost all their tokens or some.
+  std::int64_t words_cut = 0;
+};
+constexpr std::int32_t kNoWord = -1;
 
 // A question and a part of its context: [CLS] question [SEP] context [SEP].
 struct Window {
@@ -42,6 +53,10 @@ class Tokenizer {
   // truncation_side left, at the beginning. Invalid UTF-8 reads as U+FFFD.
   Encoding encode(std::string_view text, int max_length) const;
   Encoding encode_pair(std::string_view first, std::string_view second, int max_length) const;
+
+  // Encodes a text that is split into words already: each word by itself, as with
+  // is_split_into_words. At most max_length ids; truncates as encode() does.
+  WordEncoding encode_words(std::span<const std::string> words, int max_length) const;
 
   // As run_qa: removes white space before the question. Cuts a context that does not fit into
   // max_length ids into windows; each repeats the last `stride` context tokens of the previous one
