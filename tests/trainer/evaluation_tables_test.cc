@@ -114,8 +114,12 @@ TEST(EvaluationTables, NameAllLabelsOfAnExampleThatHasSeveral) {
   EXPECT_EQ(worst.facts[0].second, "a, b");
   EXPECT_EQ(worst.facts[1].second, "a");
   const auto tables = label_tables(config, set, classified);
-  ASSERT_EQ(tables.size(), 1u) << "no matrix: a label is not confused with one other label";
+  ASSERT_EQ(tables.size(), 2u) << "no matrix: a label is not confused with one other label";
   EXPECT_THAT(texts_of(tables[0].rows[1]), ElementsAre("b", "1", "1", "0", "0"));
+  EXPECT_THAT(texts_of(tables[1].rows[0]),
+              ElementsAre("a", "1", "0", "0", "1.000", "1.000", "1.000"));
+  EXPECT_THAT(texts_of(tables[1].rows[1]),
+              ElementsAre("b", "0", "1", "0", "0.000", "0.000", "0.000"));
 }
 
 TEST(EvaluationTables, ShowAnswersWithoutAnyExpectedWord) {

@@ -51,6 +51,18 @@ TEST(HeadGradients, AgreeWithFiniteDifferencesForSmoothedLabels) {
   }
 }
 
+TEST(HeadGradients, AgreeWithFiniteDifferencesForWeightsAndFocalLoss) {
+  const std::vector<double> three{0.5, 2, 3}, four{0.5, 2, 3, 1};
+  const ModelConfig one = classifier(ModelType::kBert, Problem::kSingleLabel, 3);
+  const ModelConfig several = classifier(ModelType::kDistilBert, Problem::kMultiLabel, 4);
+  expect_gradients_right(one, {.label_smoothing = 0.2, .label_weights = three});
+  expect_gradients_right(one, {.focal_gamma = 2, .label_weights = three});
+  expect_gradients_right(one, {.focal_gamma = 0.5});
+  expect_gradients_right(several, {.label_weights = four});
+  expect_gradients_right(several, {.focal_gamma = 2, .label_weights = four});
+  expect_gradients_right(several, {.focal_gamma = 0.5});
+}
+
 TEST(HeadGradients, AgreeWithFiniteDifferencesForSeveralTrueLabels) {
   for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
     expect_gradients_right(classifier(type, Problem::kMultiLabel, 4));

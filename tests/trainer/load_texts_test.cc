@@ -166,6 +166,96 @@ TEST(TrainingLabels, GoByTheModelsNamesOrReplaceThemWithALine) {
           "its labels (no, yes) take the places of the model's (bad, good), in this order")));
 }
 
+struct Several {
+  TemporaryFolder folder;
+  Settings settings;
+
+  Several() {
+    settings.do_train = settings.do_eval = true;
+    settings.label_delimiter = ";";
+    settings.train_file = folder.write("train.tsv", "sentence\tlabel\na\tx;y\nb\ty\na\tx\n");
+    settings.validation_file = folder.write("dev.tsv", "sentence\tlabel\na\tx;new\n");
+  }
+  Prepared prepared() const {
+    Prepared result = model_with({"LABEL_0", "LABEL_1"});
+    prepare_classification(settings, result);
+    return result;
+  }
+  std::string complaint() const {
+    try {
+      prepared();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+TEST(SeveralLabels, MayOccurInTheEvaluationAlone) {
+  const Prepared prepared = Several().prepared();
+  EXPECT_THAT(prepared.config.labels, ElementsAre("x", "y", "new"));
+  EXPECT_THAT(prepared.train.targets, ElementsAre(1, 1, 0, 0, 1, 0, 1, 0, 0));
+  EXPECT_THAT(prepared.evaluation.front().examples.targets, ElementsAre(1, 0, 1));
+  EXPECT_THAT(prepared.notices, testing::Contains(HasSubstr("the training set does not have new")));
+}
+
+TEST(SeveralLabels, NameTheDelimiterThatTheyNeed) {
+  try {
+    Several several;
+    several.settings.label_delimiter = ",";
+    several.settings.do_train = false;
+    Prepared saved = model_with({"x", "y"});
+    saved.config.problem = Problem::kMultiLabel;
+    several.settings.validation_file = several.settings.train_file;
+    prepare_classification(several.settings, saved);
+    FAIL() << "it must be refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.hint(), "--label_delimiter ';'");
+  }
+}
+
+TEST(SeveralLabels, AreWeighedByTheTrainingSet) {
+  Several several;
+  several.settings.label_weights = "balanced";
+  EXPECT_THAT(several.prepared().label_weights, ElementsAre(0.5, 0.5, 1));
+}
+
+TEST(ClassificationOptions, AreRefusedWhereTheDataDoesNotFit) {
+  Several several;
+  several.settings.metric_name = "f2";
+  EXPECT_THAT(several.complaint(), HasSubstr("--metric_name f2: not a figure"));
+  several.settings.metric_name = "roc_auc";
+  EXPECT_THAT(several.complaint(), HasSubstr("Try: --metric_name roc_auc_macro"));
+  several.settings.metric_name = "recall";
+  EXPECT_EQ(several.complaint(), "");
+  several.settings.label_weights = "z=2";
+  EXPECT_THAT(several.complaint(), HasSubstr("--label_weights z: the labels are x, y"));
+  several.settings.label_weights = "";
+  several.settings.label_delimiter = "";
+  several.settings.metric_name = "";
+  several.settings.validation_file = several.settings.train_file;
+  several.settings.multi_label_threshold = 0.3;
+  EXPECT_THAT(several.complaint(), HasSubstr("--multi_label_threshold 0.3"));
+}
+
+TEST(ShuffledTraining, TakesOtherExamplesThanTheFirst) {
+  Several several;
+  several.settings.do_eval = false;
+  std::string rows = "sentence\tlabel\n";
+  for (int i = 0; i < 50; ++i) rows += i < 25 ? "a\tx;y\n" : "a b\tx\n";
+  several.settings.train_file = several.folder.write("many.tsv", rows);
+  several.settings.max_train_samples = 25;
+  const Prepared first = several.prepared();
+  several.settings.shuffle_train_dataset = true;
+  const Prepared shuffled = several.prepared();
+  EXPECT_EQ(first.train.ids.size(), 75U);
+  EXPECT_EQ(shuffled.train.size(), 25);
+  EXPECT_GT(shuffled.train.ids.size(), 75U);
+  EXPECT_EQ(several.prepared().train.ids, shuffled.train.ids);
+  several.settings.shuffle_seed = 7;
+  EXPECT_NE(several.prepared().train.ids, shuffled.train.ids);
+}
+
 // Trains, evaluates and predicts with one folder of files; then only predicts with the saved model.
 class Columns : public testing::Test {
  protected:

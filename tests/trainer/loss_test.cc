@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "trainer/model/label_loss.h"
+
 namespace dtl::trainer::loss_test {
 namespace {
 
@@ -82,6 +84,78 @@ TEST(Loss, IsNaNWithoutASignWhateverTheOutputsSignIs) {
     const double loss = loss_sum<float>(config, {}, batch, x.data(), 1.0F, nullptr);
     EXPECT_TRUE(std::isnan(loss));
     EXPECT_FALSE(std::signbit(loss)) << static_cast<int>(problem);
+  }
+}
+
+TEST(MeanLoss, IsThatOfEachProblem) {
+  Examples examples;
+  examples.labels = {1};
+  EXPECT_NEAR(mean_loss(Problem::kSingleLabel, examples, std::vector<float>{0, 0}), std::log(2.0),
+              1e-12);
+  EXPECT_NEAR(mean_loss(Problem::kSingleLabel, examples, std::vector<float>{0, std::log(3.0F)},
+                        {.label_smoothing = 0.5}),
+              std::log(4.0) - 0.75 * std::log(3.0), 1e-6);
+  examples.starts = {0, 1, 2};
+  examples.targets = {3, 0};
+  EXPECT_DOUBLE_EQ(mean_loss(Problem::kRegression, examples, std::vector<float>{1, 0}), 2.0);
+  examples.starts = {0, 1};
+  examples.targets = {1, 0};
+  EXPECT_NEAR(mean_loss(Problem::kMultiLabel, examples, std::vector<float>{800, 0}),
+              std::log(2.0) / 2, 1e-12);
+}
+
+TEST(MeanLoss, IsNaNWithoutASign) {
+  Examples examples;
+  examples.labels = {1};
+  examples.starts = {0, 1};
+  examples.targets = {1, 0};
+  const float negative = std::copysign(NAN, -1.0F);
+  for (const Problem problem :
+       {Problem::kSingleLabel, Problem::kMultiLabel, Problem::kRegression}) {
+    const double loss = mean_loss(problem, examples, std::vector<float>{negative, negative});
+    EXPECT_TRUE(std::isnan(loss));
+    EXPECT_FALSE(std::signbit(loss)) << static_cast<int>(problem);
+  }
+}
+
+// torch.nn.CrossEntropyLoss(weight=(0.5, 2, 3), label_smoothing=0.1, reduction="sum").
+TEST(WeightedLoss, DividesByTheWeightsOfTheLabels) {
+  Examples examples;
+  examples.labels = {1, 2};
+  examples.starts = {0, 1, 2};
+  const std::vector<float> x{0, 0, 0, 0, 0, std::log(2.0F)};
+  const LossSettings settings{.label_weights = {0.5, 2, 3}};
+  EXPECT_NEAR(mean_loss(Problem::kSingleLabel, examples, x, settings),
+              (2 * std::log(3.0) + 3 * std::log(2.0)) / 5, 1e-7);
+}
+
+// (1 - p)^2 times the cross entropy, p = 1/4; of a sigmoid p = 1/2 twice.
+TEST(FocalLoss, ScalesTheCrossEntropy) {
+  Examples examples;
+  examples.labels = {1};
+  examples.starts = {0, 1};
+  examples.targets = {1, 0};
+  const LossSettings settings{.focal_gamma = 2};
+  const std::vector<float> quarter{std::log(3.0F), 0}, half{0, 0};
+  EXPECT_NEAR(mean_loss(Problem::kSingleLabel, examples, quarter, settings),
+              0.75 * 0.75 * std::log(4.0), 1e-6);
+  EXPECT_NEAR(mean_loss(Problem::kMultiLabel, examples, half, settings), 0.25 * std::log(2.0),
+              1e-12);
+}
+
+TEST(FocalLoss, StaysFiniteForOutputsThatLeaveNoDoubt) {
+  for (const double gamma : {0.5, 1.0, 2.0}) {
+    const std::vector<double> x{3000, -3000};
+    std::vector<double> gradient(2);
+    EXPECT_DOUBLE_EQ(focal_loss<double>(x.data(), 2, 0, {}, gamma, 1.0, gradient.data()), 0.0);
+    EXPECT_EQ(gradient, (std::vector<double>{0, 0}));
+    EXPECT_DOUBLE_EQ(focal_loss<double>(x.data(), 2, 1, {}, gamma, 1.0, gradient.data()), 6000.0);
+    EXPECT_EQ(gradient, (std::vector<double>{1, -1}));
+    const std::vector<float> targets{0, 1};
+    EXPECT_DOUBLE_EQ(weighted_binary_cross_entropy<double>(x.data(), targets.data(), 2, {}, gamma,
+                                                           1.0, gradient.data()),
+                     3000.0);
+    EXPECT_EQ(gradient, (std::vector<double>{0.5, -0.5}));
   }
 }
 

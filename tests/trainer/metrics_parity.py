@@ -1,20 +1,33 @@
-"""The metrics of random predictions against the formulas in numpy.
+"""The metrics of random predictions against scikit-learn and formulas in numpy.
 
 metrics_parity.py SQUAD_HERE
 """
 import json
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 
+try:
+    from sklearn import metrics
+except ImportError:
+    print("skipped: DTL_TEST_PYTHON has no scikit-learn")
+    sys.exit(77)
 
-def cross_entropy(logits, labels, smoothing):
+
+def cross_entropy(logits, labels, smoothing, weights):
     """Against the mixture of the label and of all labels alike."""
     shifted = logits - logits.max(axis=1, keepdims=True)
     losses = np.log(np.exp(shifted).sum(axis=1, keepdims=True)) - shifted
     wanted = np.eye(logits.shape[1])[labels] * (1 - smoothing) + smoothing / logits.shape[1]
-    return float(np.mean((wanted * losses).sum(axis=1)))
+    return float((wanted * losses * weights).sum() / weights[labels].sum())
+
+
+def softmax(logits):
+    """The sum in the order of size: what labels are called breaks no ties."""
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return powers / np.sort(powers, axis=1).sum(axis=1, keepdims=True)
 
 
 def f1(truth, answers):
@@ -57,8 +70,27 @@ def combined(figures):
     return {**figures, "combined_score": float(np.mean(list(figures.values())))}
 
 
-def one_label(task, logits, labels, smoothing):
+def one_label_areas(logits, labels):
+    classes = logits.shape[1]
+    scores = softmax(logits.astype(float))
+    if classes == 2:
+        return {"roc_auc": metrics.roc_auc_score(labels, scores[:, 1])}
+    return {f"roc_auc_{mean}": metrics.roc_auc_score(labels, scores, labels=range(classes), average=mean,
+                                                     multi_class="ovr") for mean in ("macro", "weighted")}
+
+
+def on_demand(chosen, labels, answers, classes):
+    """A figure that only --metric_name asks for."""
+    name, _, mean = chosen.partition("_")
+    figure = {"f1": metrics.f1_score, "precision": metrics.precision_score, "recall": metrics.recall_score}[name]
+    if mean == "micro":
+        return figure(labels, answers, labels=range(classes), average="micro", zero_division=0)
+    return figure(labels, answers, average="binary", zero_division=0)
+
+
+def one_label(task, logits, labels, smoothing, weights, chosen):
     answers = logits.argmax(axis=1)
+    classes = logits.shape[1]
     figures = {"accuracy": float(np.mean(answers == labels))}
     if task == "cola":
         figures = {"matthews_correlation": float(matthews(labels, answers))}
@@ -67,72 +99,115 @@ def one_label(task, logits, labels, smoothing):
     if not task:
         columns = np.arange(logits.shape[1])
         truth, said = (np.equal.outer(side, columns) for side in (labels, answers))
+        figures["balanced_accuracy"] = metrics.balanced_accuracy_score(labels, answers)
+        figures["matthews_correlation"] = metrics.matthews_corrcoef(labels, answers)
+        figures.update(one_label_areas(logits, labels))
         figures.update(of_classes(truth, said, (truth | said).any(axis=0)))
-    return {"loss": cross_entropy(logits.astype(float), labels, smoothing), **figures}
+    if chosen:
+        figures = {chosen: on_demand(chosen, labels, answers, classes), **figures}
+    return {"loss": cross_entropy(logits.astype(float), labels, smoothing, weights), **figures}
 
 
-def several_labels(logits, targets):
+def several_labels(logits, targets, weights, cut, chosen):
     x = logits.astype(float)
-    loss = np.mean(np.logaddexp(0, x) - x * targets)
-    truth, answers = targets > 0, logits > 0
-    return {"loss": float(loss), "f1": float(f1(truth, answers)),
-            **of_classes(truth, answers, np.full(logits.shape[1], True))}
+    loss = np.mean(weights * targets * np.logaddexp(0, -x) + (1 - targets) * np.logaddexp(0, x))
+    truth, answers = targets > 0, logits > np.float32(cut)
+    figures = {"f1": metrics.f1_score(truth, answers, average="micro", zero_division=0),
+               "subset_accuracy": metrics.accuracy_score(truth, answers),
+               "hamming_loss": metrics.hamming_loss(truth, answers)}
+    for mean in ("macro", "micro"):
+        figures[f"roc_auc_{mean}"] = metrics.roc_auc_score(truth, x, average=mean)
+    for mean in ("macro", "micro"):
+        figures[f"average_precision_{mean}"] = metrics.average_precision_score(truth, x, average=mean)
+    figures.update(of_classes(truth, answers, np.full(logits.shape[1], True)))
+    if chosen == "roc_auc_weighted":
+        figures = {chosen: metrics.roc_auc_score(truth, x, average="weighted"), **figures}
+    return {"loss": float(loss), **figures}
 
 
-def numbers(task, logits, targets):
+def numbers(task, logits, targets, chosen):
     x, t = logits[:, 0].astype(float), targets[:, 0].astype(float)
     squares = float(np.mean((x - t) ** 2))
     figures = {"mse": squares}
     if task == "stsb":
         figures = combined({"pearson": float(np.corrcoef(x, t)[0, 1]),
                             "spearmanr": float(np.corrcoef(mean_ranks(x), mean_ranks(t))[0, 1])})
+    if chosen:
+        demanded = {"mae": metrics.mean_absolute_error, "r2": metrics.r2_score,
+                    "rmse": metrics.root_mean_squared_error}[chosen](t, x)
+        figures = {chosen: demanded, **figures}
     return {"loss": squares, **figures}
 
 
-def cases(generator):
-    """Yields (request, expected); half of the numbers are rounded so that there are ties."""
-    for number in range(300):
-        count, classes = int(generator.integers(2, 200)), int(generator.integers(2, 6))
-        logits, smoothing = generator.normal(0, 3, (count, classes)).astype(np.float32), 0.0
-        task = str(generator.choice(["", "mrpc", "qqp", "cola", "sst2", "mnli", "stsb", "several"]))
-        if task == "stsb" or number % 10 == 0:
-            logits, task = logits[:, :1], "stsb" if task == "stsb" else ""
-            targets = (generator.normal(0, 2, (count, 1)) + logits).astype(np.float32)
-            if number % 2:
-                logits, targets = np.round(logits), np.round(targets)
-            if np.ptp(logits) == 0 or np.ptp(targets) == 0:
-                continue  # no correlation
-            problem, labels, expected = 2, [], numbers(task, logits, targets)
-        elif task == "several":
-            targets = generator.integers(0, 2, (count, classes)).astype(np.float32)
-            problem, task, labels = 1, "", []
-            expected = several_labels(logits, targets)
-        else:
-            labels = generator.integers(0, classes, count)
-            smoothing = float(generator.choice([0, 0.1, 0.5, 1]))
-            problem, targets = 0, np.zeros(0)
-            expected = one_label(task, logits, labels, smoothing)
-            labels = labels.tolist()
-        yield {"task": task, "problem": problem, "labels": labels, "targets": targets.ravel().tolist(),
-               "logits": logits.ravel().tolist(), "smoothing": smoothing,
-               "classes": logits.shape[1]}, expected
+def case(generator, number):
+    """A request and what it gives; half of the numbers are rounded so that there are ties."""
+    count, classes = int(generator.integers(2, 200)), int(generator.integers(2, 6))
+    if number % 7 == 0:
+        count = int(generator.integers(2, 6))  # labels that nobody has, or only one
+    logits, smoothing, cut, chosen = generator.normal(0, 3, (count, classes)).astype(np.float32), 0.0, 0.0, ""
+    if number % 2:
+        logits = np.round(logits)
+    weights = generator.uniform(0.2, 5, classes) if number % 3 == 0 else np.ones(classes)
+    task = str(generator.choice(["", "", "mrpc", "qqp", "cola", "sst2", "mnli", "stsb", "several", "several"]))
+    labels, targets = [], np.zeros(0)
+    if task == "stsb" or number % 10 == 0:
+        logits, task = logits[:, :1], "stsb" if task == "stsb" else ""
+        targets = (generator.normal(0, 2, (count, 1)) + logits).astype(np.float32)
+        if number % 2:
+            targets = np.round(targets)
+        if np.ptp(logits) == 0 or np.ptp(targets) == 0:
+            return None  # no correlation
+        chosen = str(generator.choice(["", "mae", "r2", "rmse"]))
+        problem, expected = 2, numbers(task, logits, targets, chosen)
+    elif task == "several":
+        targets = generator.integers(0, 2, (count, classes)).astype(np.float32)
+        if number % 5 == 0:
+            targets *= generator.integers(0, 2, (1, classes))  # labels that nobody has
+        cut, chosen = float(generator.choice([0, 0.5, -1])), str(generator.choice(["", "roc_auc_weighted"]))
+        problem, task = 1, ""
+        expected = several_labels(logits, targets, weights, cut, chosen)
+    else:
+        labels = generator.integers(0, int(generator.integers(1, classes + 1)), count)
+        smoothing = float(generator.choice([0, 0.1, 0.5, 1]))
+        names = ["", "f1_micro", "precision_micro", "recall_micro"]
+        chosen = str(generator.choice(names + (["f1", "precision", "recall"] if classes == 2 else [])))
+        if chosen == "f1" and task in ("mrpc", "qqp"):
+            chosen = ""  # it has that
+        problem, expected = 0, one_label(task, logits, labels, smoothing, weights, chosen)
+        labels = labels.tolist()
+    request = {"task": task, "problem": problem, "labels": labels, "targets": targets.ravel().tolist(),
+               "logits": logits.ravel().tolist(), "smoothing": smoothing, "classes": logits.shape[1],
+               "cut": cut, "metric_name": chosen}
+    if number % 3 == 0 and problem != 2:
+        request["label_weights"] = weights.tolist()
+    return request, expected
+
+
+def same(mine, expected):
+    """Python writes a number that is none as null."""
+    if mine is None or np.isnan(expected):
+        return mine is None and np.isnan(expected)
+    return abs(mine - expected) <= 1e-9 * max(1, abs(expected))
 
 
 def main():
-    given = list(cases(np.random.default_rng(1)))
+    warnings.filterwarnings("ignore")  # of labels that nobody has
+    generator = np.random.default_rng(1)
+    given = [made for made in (case(generator, number) for number in range(2000)) if made]
     text = "".join(json.dumps(request) + "\n" for request, _ in given)
     answers = subprocess.run([sys.argv[1], "lines"], input=text.encode(), stdout=subprocess.PIPE,
                              check=True).stdout.splitlines()
-    wrong, seen = 0, {}
+    wrong, seen, undefined = 0, {}, 0
     for (request, expected), line in zip(given, answers):
         mine = json.loads(line)
         seen.update(dict.fromkeys(expected))
-        if list(mine) != list(expected) or any(abs(mine[k] - expected[k]) > 1e-9 * max(1, abs(expected[k]))
-                                               for k in expected):
+        undefined += None in mine.values()
+        if list(mine) != list(expected) or not all(same(mine[k], expected[k]) for k in expected):
             wrong += 1
-            print(f"{request['task']} {request['problem']}: ours {mine}, expected {expected}")
-    print(f"{len(given)} cases compared in {', '.join(seen)}; {wrong} differ")
-    if wrong or len(answers) != len(given) or len(seen) < 8:
+            if wrong < 10:
+                print(f"{request['task']} {request['problem']}: ours {mine}, expected {expected}")
+    print(f"{len(given)} cases compared in {', '.join(seen)}; {undefined} with undefined ones; {wrong} differ")
+    if wrong or len(answers) != len(given) or len(seen) < 30 or not undefined:
         sys.exit("the metrics differ")
 
 

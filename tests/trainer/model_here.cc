@@ -4,8 +4,9 @@
 //
 // BATCH: {"task": "classification", "answers" or "tokens", "ids": [[..], ..], "types": the same
 // shape, one of "labels": [..], "targets": [[..], ..], "answers": [[start, end], ..],
-// "token_labels": the same shape as ids with -1 for none, "label_smoothing": 0.0, "pad_to": 0
-// (tokens), "threads": 1}. With pad_to answers are sought in padding, too.
+// "token_labels": the same shape as ids with -1 for none, "label_smoothing": 0.0,
+// "focal_gamma": 0.0, "label_weights": [..], "pad_to": 0 (tokens), "threads": 1}. With pad_to
+// answers are sought in padding, too.
 
 #include <cstdio>
 #include <fstream>
@@ -79,7 +80,9 @@ TensorMap run(const std::string& folder, const Json& json, const std::string& co
   const ModelConfig config = config_of(folder, json);
   const Padding padding{.length = json.value("pad_to", 0), .token = config.pad_token_id};
   const LossSettings loss{.label_smoothing = json.value("label_smoothing", 0.0),
-                          .qa_loss = QaLoss::kPadded};
+                          .qa_loss = QaLoss::kPadded,
+                          .focal_gamma = json.value("focal_gamma", 0.0),
+                          .label_weights = json.value("label_weights", std::vector<double>{})};
   const Examples examples = read_examples(json);
   std::vector<std::int64_t> all;
   for (std::int64_t i = 0; i < examples.size(); ++i) all.push_back(i);
@@ -94,7 +97,7 @@ TensorMap run(const std::string& folder, const Json& json, const std::string& co
   const std::int64_t rows = output_rows(config, batch);
   const Tensor output_tensor{{rows, columns}, {outputs, outputs + rows * columns}};
   std::vector<float> gradients(parameters.size());
-  const auto count = static_cast<double>(loss_terms(config, loss, examples, all));
+  const double count = loss_terms(config, loss, examples, all);
   const double sum = model.backward(parameters.data(), batch, static_cast<float>(1 / count),
                                     gradients.data(), [](std::int64_t) {});
   TensorMap tensors = tensors_of(model.layout(), gradients);

@@ -20,11 +20,12 @@ ACTIVATIONS = ["gelu", "gelu_new", "relu"]
 
 def config_of(kind, size, activation, head):
     hidden, heads, intermediate = size
-    labels = dict(single=3, smoothed=3, multi=4, regression=1, tokens=5).get(head.split("-")[0], 2)
+    kind_of_head = {"smoothed": "single", "weighted": "single", "focal": "single"}.get(head, head.split("-")[0])
+    labels = dict(single=3, multi=4, regression=1, tokens=5).get(kind_of_head, 2)
     problem = dict(multi="multi_label_classification", regression="regression",
-                   single="single_label_classification", smoothed="single_label_classification")
+                   single="single_label_classification")
     common = dict(vocab_size=VOCABULARY, max_position_embeddings=POSITIONS, num_labels=labels,
-                  problem_type=problem.get(head), initializer_range=0.15)
+                  problem_type=problem.get(kind_of_head), initializer_range=0.15)
     if kind == "Bert":
         return transformers.BertConfig(
             hidden_size=hidden, num_hidden_layers=2, num_attention_heads=heads,
@@ -54,9 +55,9 @@ def make_batch(model, head):
         types=[[int(i > n // 2) for i in range(n)] for n in lengths],
         threads=2)
     outputs = model.config.num_labels
-    if head in ("single", "smoothed"):
+    if head in ("single", "smoothed", "weighted", "focal"):
         batch["labels"] = [source.randrange(outputs) for _ in lengths]
-    elif head == "multi":
+    elif head.startswith("multi"):
         batch["targets"] = [[source.randrange(2) for _ in range(outputs)] for _ in lengths]
     elif head == "regression":
         batch["targets"] = [[source.randint(-8, 8) / 4] for _ in lengths]
@@ -65,8 +66,12 @@ def make_batch(model, head):
                                   for _ in range(n)] for i, n in enumerate(lengths)]
     else:
         batch["answers"] = [sorted((source.randrange(n), source.randrange(n))) for n in lengths]
-    if head.endswith("smoothed"):
+    if head.endswith("smoothed") or head == "weighted":
         batch["label_smoothing"] = 0.1
+    if head in ("weighted", "multi-weighted"):
+        batch["label_weights"] = [source.uniform(0.2, 5) for _ in range(outputs)]
+    if head.endswith("focal"):
+        batch["focal_gamma"] = 2.0
     if head == "answers-padded":
         batch["pad_to"] = PAD_TO
     return batch
@@ -100,6 +105,21 @@ def answer_outputs(result):
     return torch.stack([result.start_logits, result.end_logits], dim=-1).flatten(0, 1)
 
 
+def other_loss(batch, logits, labels):
+    """torch's weighted losses; Lin et al.'s focal loss from torch's logarithms."""
+    functional, gamma = torch.nn.functional, batch.get("focal_gamma", 0)
+    weights = torch.tensor(batch["label_weights"], dtype=torch.double) if "label_weights" in batch else None
+    if "labels" in batch:
+        if not gamma:
+            return torch.nn.CrossEntropyLoss(weight=weights, label_smoothing=0.1)(logits, labels)
+        log = functional.log_softmax(logits, -1).gather(1, labels[:, None])[:, 0]
+        return (-(1 - log.exp()) ** gamma * log).mean()
+    if not gamma:
+        return torch.nn.BCEWithLogitsLoss(pos_weight=weights)(logits, labels)
+    on, off = functional.logsigmoid(logits), functional.logsigmoid(-logits)
+    return (-labels * off.exp() ** gamma * on - (1 - labels) * on.exp() ** gamma * off).mean()
+
+
 def reference(model, batch, head):
     """Outputs, mean loss; gradients are left in the model."""
     model.zero_grad()
@@ -121,6 +141,8 @@ def reference(model, batch, head):
         loss = result.loss
         if head == "smoothed":
             loss = LabelSmoother(epsilon=0.1)(result, inputs["labels"])
+        elif "label_weights" in batch or "focal_gamma" in batch:
+            loss = other_loss(batch, outputs, inputs["labels"])
     loss.backward()
     return outputs.detach(), loss.item()
 
@@ -202,8 +224,11 @@ def main():
     worst, cases = Worst(), 0
     for kind in ("Bert", "DistilBert"):
         for number, size in enumerate(SIZES):
-            for head in ("single", "smoothed", "multi", "regression", "answers", "answers-padded",
-                         "tokens", "tokens-smoothed"):
+            heads = ["single", "smoothed", "multi", "regression", "answers", "answers-padded",
+                     "tokens", "tokens-smoothed"]
+            if number == 0:
+                heads += ["weighted", "focal", "multi-weighted", "multi-focal"]
+            for head in heads:
                 with tempfile.TemporaryDirectory() as folder:
                     check(sys.argv[1], kind, size, ACTIVATIONS[number], head, folder, worst)
                     cases += 1

@@ -71,7 +71,7 @@ void expect_right_tails(Activation kind) {
   for (std::size_t i = 0; i < before.size(); ++i) {
     const auto x = static_cast<double>(before[i]);
     EXPECT_NEAR(static_cast<double>(g[i]), std::max(x, 0.0), 1e-4) << x;
-    EXPECT_NEAR(static_cast<double>(slope[i]), x > 0 ? 1 : 0, 1e-2) << x;
+    EXPECT_NEAR(static_cast<double>(slope[i]), x > 0 ? 1 : 0, 1e-5) << x;
   }
 }
 

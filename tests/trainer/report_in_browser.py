@@ -144,7 +144,8 @@ def check_curve(title, chart, curve, points):
 
 def check_charts(charts, history):
     metrics = sorted({key for row in history for key in row if re.fullmatch(
-        r"eval_(?!loss|precision_|recall_|.*(_class_|(runtime|per_second|total|_thresh|_weighted)$)).*", key)})
+        r"eval_(?!loss|precision_|recall_|roc_auc|average_precision|balanced_accuracy|subset_accuracy|"
+        r"hamming_loss|.*(_class_|(runtime|per_second|total|_thresh|_weighted)$)).*", key)})
     faults = []
     by_title = {chart["title"]: chart for chart in charts}
     for title, keys in {**CHARTS, "Evaluation": metrics}.items():

@@ -342,6 +342,20 @@ TEST(SavedState, LetsTheWarmupOfALongerRunGrowWhereItIsAShare) {
   EXPECT_EQ(differences(a, b).size(), 1U);
 }
 
+TEST(SavedState, KnowsTheLoss) {
+  RunIdentity a = RunSetup().identity(), b = a;
+  b.label_weights = {0.5, 2};
+  b.focal_gamma = 2;
+  b.label_smoothing = 0.1;
+  EXPECT_THAT(differences(a, b),
+              ElementsAre("label_smoothing_factor was 0 and is 0.1", "focal_gamma was 0 and is 2",
+                          "label_weights were none and are 0.5, 2"));
+  a.label_smoothing.reset();  // an older checkpoint
+  b.focal_gamma = 0;
+  b.label_weights.clear();
+  EXPECT_TRUE(differences(a, b).empty());
+}
+
 TEST(SavedState, NamesFileAndKeyOfDamage) {
   Saved saved;
   saved.replace("\"step\": 7", "\"step\": \"x\"");

@@ -130,6 +130,17 @@ TEST(Task, RefusesTheOtherTasksOptions) {
   EXPECT_THAT(complaint({"--text_column_delimiter", ""}), HasSubstr("the value is empty"));
   EXPECT_THAT(complaint({"--label_delimiter", "; "}),
               HasSubstr("--label_delimiter ; : not one ASCII"));
+  EXPECT_THAT(complaint({"--label_weights", "a=2,b"}), HasSubstr("neither balanced nor"));
+  EXPECT_THAT(complaint({"--label_weights", "a=-2"}), HasSubstr("the weight '-2' of 'a'"));
+  EXPECT_THAT(complaint({"--label_weights", "a=1,a=2"}), HasSubstr("'a' has two weights"));
+  EXPECT_THAT(complaint({"--do_regression", "--label_weights", "a=1"}), HasSubstr("needs labels"));
+  EXPECT_THAT(complaint({"--do_regression", "--focal_gamma", "2"}), HasSubstr("needs labels"));
+  EXPECT_THAT(complaint({"--focal_gamma", "2", "--label_smoothing_factor", "0.1"}),
+              HasSubstr("conflicts with --label_smoothing_factor"));
+  EXPECT_THAT(complaint({"--do_regression", "--multi_label_threshold", "0.3"}),
+              HasSubstr("several labels"));
+  EXPECT_THAT(complaint({"--task_name", "sst2", "--shuffle_train_dataset"}),
+              HasSubstr("in the order of their file"));
   EXPECT_THAT(complaint({"--task_name", "stsb", "--label_smoothing_factor", "0.1"}),
               HasSubstr("one label each"));
 }

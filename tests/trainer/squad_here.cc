@@ -7,7 +7,8 @@
 //   squad_here lines     reads JSON lines and prints an answer to each:
 //     {"normalize": text}  ->  {"text": ..}
 //     {"task", "problem": 0..2 (one label, several, a number), "labels", "targets", "logits",
-//      "smoothing": of the labels, 0 if absent}  ->  {"loss": .., the metrics}
+//      "smoothing", "focal_gamma", "label_weights", "metric_name", "cut"}  ->  {"loss": .., the
+//      metrics}
 
 #include <cstdio>
 #include <cstring>
@@ -20,6 +21,7 @@
 #include "base/files/new_file.h"
 #include "trainer/data/squad_answers.h"
 #include "trainer/data/squad_metrics.h"
+#include "trainer/model/label_loss.h"
 
 namespace dtl::trainer {
 namespace {
@@ -108,11 +110,18 @@ Json line_answer(const Json& request) {
                                    Problem::kRegression};
   const Problem problem = kProblems[request.at("problem").get<std::size_t>()];
   const double smoothing = request.value("smoothing", 0.0);
-  Json json = {{"loss", mean_loss(problem, examples, logits, smoothing)}};
+  const std::string chosen = request.value("metric_name", std::string());
+  // mean_loss() takes the number of examples from the labels or the starts.
+  examples.starts.resize(logits.size() / request.at("classes").get<std::size_t>() + 1);
+  const LossSettings loss{.label_smoothing = smoothing,
+                          .focal_gamma = request.value("focal_gamma", 0.0),
+                          .label_weights = request.value("label_weights", std::vector<double>{})};
+  Json json = {{"loss", mean_loss(problem, examples, logits, loss)}};
   std::vector<std::string> names;
   for (int i = 0; i < request.at("classes").get<int>(); ++i) names.push_back(std::to_string(i));
-  json.update(metrics_json(
-      task_metrics(request.at("task").get<std::string>(), problem, examples, logits, names)));
+  json.update(metrics_json(task_metrics(
+      {request.at("task").get_ref<const std::string&>(), chosen, request.value("cut", 0.0F)},
+      problem, examples, logits, names)));
   return json;
 }
 

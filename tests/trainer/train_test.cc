@@ -38,13 +38,13 @@ TrainSettings settings_for(int accumulation) {
 
 // `steps` steps over 50 examples on `ranks` ranks; dropout is on.
 Training train(int ranks, int steps, int accumulation = 1, int threads = 1,
-               dt_wire wire = DT_WIRE_DEFAULT) {
+               dt_wire wire = DT_WIRE_DEFAULT, const LossSettings& loss = {}) {
   const ModelConfig config = tiny_config(ModelType::kBert);
   const Examples examples = random_examples(50, 20, config.vocab_size, 3, 21);
   Training run;
   run_ranks(ranks, [&](Ranks& group) {
     ThreadPool pool(threads, false);
-    Model<float> model(config, pool);
+    Model<float> model(config, pool, loss);
     std::vector<float> initial(static_cast<std::size_t>(model.layout().total));
     for (const ParameterInfo& tensor : model.layout().tensors) {
       initialise(tensor, 0.1, 3, initial.data());
@@ -84,6 +84,19 @@ TEST(DataParallel, AccumulatesMicroBatchesIntoTheSameStep) {
   const Training whole = train(1, 30);
   EXPECT_LT(largest_difference(whole.losses, train(1, 30, 4).losses), 1e-5);
   EXPECT_LT(largest_difference(whole.losses, train(2, 30, 3).losses), 1e-5);
+}
+
+// The divisor is the sum of the weights of all ranks and micro-batches.
+TEST(DataParallel, GivesTheSameLossCurveWithWeights) {
+  for (const LossSettings& loss : {LossSettings{.label_weights = {0.2, 5, 1}},
+                                   LossSettings{.focal_gamma = 2, .label_weights = {0.2, 5, 1}}}) {
+    const Training one = train(1, 30, 1, 1, DT_WIRE_DEFAULT, loss);
+    EXPECT_GT(largest_difference(one.losses, train(1, 30).losses), 1e-3);
+    for (const auto& [ranks, accumulation] : {std::pair{2, 1}, {4, 1}, {1, 4}, {2, 3}}) {
+      const Training other = train(ranks, 30, accumulation, 1, DT_WIRE_DEFAULT, loss);
+      EXPECT_LT(largest_difference(one.losses, other.losses), 1e-5) << ranks << accumulation;
+    }
+  }
 }
 
 TEST(DataParallel, ReportsTheNormOfTheSummedGradient) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -52,6 +53,15 @@ std::uint64_t hash_of(const Examples& examples) {
   }
   if (!examples.token_labels.empty()) hash(examples.token_labels);
   return hash.value();
+}
+
+// The first few weights.
+std::string shown(const std::vector<double>& weights) {
+  if (weights.empty()) return "none";
+  constexpr std::size_t kMost = 6;
+  const auto end = weights.begin() + static_cast<std::ptrdiff_t>(std::min(weights.size(), kMost));
+  return fmt::format("{:.6g}{}", fmt::join(weights.begin(), end, ", "),
+                     weights.size() > kMost ? ", .." : "");
 }
 
 class Comparison {
@@ -125,6 +135,9 @@ RunIdentity identity_of(const Model<float>& model, const TrainSettings& settings
   if (model.config().task == Task::kEmbeddings) {
     identity.embedding_loss = describe(model.loss().embedding);
   }
+  identity.label_smoothing = model.loss().label_smoothing;
+  identity.focal_gamma = model.loss().focal_gamma;
+  identity.label_weights = model.loss().label_weights;
   return identity;
 }
 
@@ -187,6 +200,14 @@ std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity
   }
   if (saved.embedding_loss != now.embedding_loss) {
     compare.say(fmt::format("the loss was {} and is {}", loss_name(saved), loss_name(now)));
+  }
+  if (saved.label_smoothing && now.label_smoothing) {
+    compare("label_smoothing_factor", *saved.label_smoothing, *now.label_smoothing);
+  }
+  compare("focal_gamma", saved.focal_gamma, now.focal_gamma);
+  if (saved.label_weights != now.label_weights) {
+    compare.say(fmt::format("label_weights were {} and are {}", shown(saved.label_weights),
+                            shown(now.label_weights)));
   }
   compare_optimizers(compare, saved.optimizer, now.optimizer);
   return compare.take();

@@ -21,10 +21,14 @@ struct RunIdentity {
   std::uint64_t data_hash = 0;  // of tokens and labels
   OptimizerSettings optimizer = {};
   std::optional<std::uint64_t> data_seed = {};  // none: same as seed
-  // Unknown: not compared; old checkpoints lack it.
+  // Unknown: not compared; old checkpoints lack them.
   std::optional<Precision> precision = {};
   std::optional<dt_wire> gradient_wire = {};
   std::string embedding_loss = {};  // describe() of it; empty: another task
+  std::optional<double> label_smoothing = {};
+  // Older programs had neither.
+  double focal_gamma = 0;
+  std::vector<double> label_weights = {};
 };
 
 RunIdentity identity_of(const Model<float>& model, const TrainSettings& settings,

@@ -88,6 +88,9 @@ std::string text_of(const RunIdentity& run, std::int64_t step,
   if (run.precision) json["precision"] = precision_name(*run.precision);
   if (run.gradient_wire) json["gradient_wire"] = gradient_wire_name(*run.gradient_wire);
   if (!run.embedding_loss.empty()) json["embedding_loss"] = run.embedding_loss;
+  if (run.label_smoothing) json["label_smoothing_factor"] = *run.label_smoothing;
+  if (run.focal_gamma > 0) json["focal_gamma"] = run.focal_gamma;
+  if (!run.label_weights.empty()) json["label_weights"] = run.label_weights;
   return json.dump(2) + "\n";
 }
 
@@ -115,6 +118,16 @@ class StateText {
                                                                     : it->is_number_integer());
     if (!fits) fail(fmt::format("'{}' is missing or of the wrong type", key));
     value = it->template get<T>();
+  }
+  std::vector<double> numbers(const char* key) const {
+    std::vector<double> values;
+    const OrderedJson& list = json_.at(key);
+    if (!list.is_array()) fail(fmt::format("'{}' is not a list", key));
+    for (const OrderedJson& value : list) {
+      if (!value.is_number()) fail(fmt::format("'{}' has a value that is not a number", key));
+      values.push_back(value.get<double>());
+    }
+    return values;
   }
   bool has(const char* key) const { return json_.contains(key); }
   // The value of `named` for a text; fails if it is nullopt.
@@ -156,6 +169,11 @@ RunIdentity run_in(const StateText& text) {
     run.gradient_wire = text.word("gradient_wire", gradient_wire_named);
   }
   if (text.has("embedding_loss")) text.get("embedding_loss", run.embedding_loss);
+  if (text.has("label_smoothing_factor")) {
+    text.get("label_smoothing_factor", run.label_smoothing.emplace());
+  }
+  if (text.has("focal_gamma")) text.get("focal_gamma", run.focal_gamma);
+  if (text.has("label_weights")) run.label_weights = text.numbers("label_weights");
   return run;
 }
 

@@ -234,6 +234,20 @@ std::optional<std::int64_t> whole_number(const std::string& text) {
   return value;
 }
 
+// What to try for an unknown label: another delimiter, if it divides the label into known ones.
+std::string hint_for_label(const std::string& label, const LabelIds& ids) {
+  for (const char delimiter : {';', '|', ',', '/', ' '}) {
+    const std::vector<std::string> names = split(label, delimiter);
+    const auto known = [&](const std::string& name) {
+      return ids.contains(std::string(trim(name)));
+    };
+    if (names.size() > 1 && std::all_of(names.begin(), names.end(), known)) {
+      return "--label_delimiter " + one_shell_word(std::string(1, delimiter));
+    }
+  }
+  return "--do_train --train_file FILE";
+}
+
 std::int32_t label_id(const TextDataset& dataset, std::size_t index, const std::string& label,
                       const LabelIds& ids, const std::vector<std::string>& labels) {
   const auto found = ids.find(label);
@@ -245,7 +259,7 @@ std::int32_t label_id(const TextDataset& dataset, std::size_t index, const std::
                   ? fmt::format("{}: cannot use the label '{}'",
                                 row_place(dataset.path, example.line, example.element), label)
                   : fmt::format("example {}: cannot use the label '{}'", index + 1, label),
-              reason, "--do_train --train_file FILE");
+              reason, hint_for_label(label, ids));
 }
 
 // Adds an example's label, labels or target.

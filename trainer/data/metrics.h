@@ -1,13 +1,17 @@
 #pragma once
-// Metrics from logits [N, C] and labels or targets, with the formulas of scikit-learn and scipy
-// that Hugging Face's `evaluate` uses. Pure functions. Undefined metrics are NaN, without a sign.
+// Which figures an evaluation has, as run_glue.py and run_classification.py name them, and more.
+// class_counts.h, ranking.h and correlation.h have the formulas. Pure functions. Undefined metrics
+// are NaN, without a sign.
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "trainer/data/class_counts.h"
+#include "trainer/data/correlation.h"
 #include "trainer/data/examples.h"
 #include "trainer/files/model_config.h"
 
@@ -16,60 +20,31 @@ namespace dtl::trainer {
 // In display order: {"accuracy", 0.84}, {"f1", 0.89}, ..
 using MetricList = std::vector<std::pair<std::string, double>>;
 
-// The index of the largest of `classes` logits; the first of equal ones.
-std::int32_t best_label(const float* logits, std::size_t classes);
-// best_label for each row of logits [N, classes].
-std::vector<std::int32_t> best_labels(std::span<const float> logits, std::size_t classes);
-
-using Labels = std::span<const std::int32_t>;
-double accuracy(Labels truth, Labels answers);
-// 2 hits / (answered + present) of class `positive`; 0 if it occurs in neither.
-double f1_of_class(Labels truth, Labels answers, std::int32_t positive);
-// Matthews' correlation for any number of classes (Gorodkin 2004); 0 if a side is constant.
-double matthews_correlation(Labels truth, Labels answers);
-
-using Numbers = std::span<const float>;
-double mean_squared_error(Numbers truth, Numbers answers);
-double pearson(Numbers truth, Numbers answers);  // NaN if a side is constant
-double spearman(Numbers truth,
-                Numbers answers);  // on ranks; equal values share their mean rank
-// Multi-label: truth 0 or 1, a logit above 0 means 1; over all cells at once.
-double f1_micro(Numbers truth, Numbers logits);
-
-// The mean over examples of the training loss: cross entropy with label smoothing as in loss.h,
-// squared error, or binary cross entropy (mean over labels too).
-double mean_loss(Problem problem, const Examples& examples, std::span<const float> logits,
-                 double label_smoothing = 0);
-
-// The same of one example, without label smoothing.
-double example_loss(Problem problem, const Examples& examples, std::span<const float> logits,
-                    std::size_t example);
-
-// How often a class occurs in the examples, in the answers, and in both.
-struct ClassCounts {
-  double present = 0, answered = 0, hits = 0;
-};
-// For logits [N, C] and the truth of kSingleLabel or kMultiLabel; C counts.
-std::vector<ClassCounts> count_classes(Problem problem, const Examples& examples,
-                                       std::span<const float> logits, std::size_t classes);
-
-// f1, precision (hits / answered) and recall (hits / present), each 0 if undefined: as {f1,
-// precision, recall}_macro the means over classes, as .._weighted the means weighted by `present`,
-// then as .._class_NAME. As in scikit-learn, the macro mean of single-label classes leaves out a
-// class that occurs in neither truth nor answers.
+// class_counts.h's figures as {f1, precision, recall}_macro, then .._weighted, then .._class_NAME.
 MetricList class_metrics(Problem problem, const std::vector<ClassCounts>& counts,
                          const std::vector<std::string>& labels);
 
-// The metrics of run_glue and run_classification, without the loss. With `task` (a name of
-// tasks.h): GLUE's metrics and, if there are several, their mean as combined_score. Without: mse,
-// or accuracy, or for multi-label f1 (micro); the latter two with class_metrics(). `labels` are the
-// model's labels, C of logits [N, C]. Without examples, the names are the same.
-MetricList task_metrics(const std::string& task, Problem problem, const Examples& examples,
+struct MetricOptions {
+  std::string_view task = "";    // a name of tasks.h; "": own data
+  std::string_view chosen = "";  // --metric_name: the figure to put first; "": none
+  float cut = 0;                 // see class_counts.h
+};
+
+// The metrics without the loss. With a task: GLUE's and, if there are several, their mean as
+// combined_score. Own data: mse; or accuracy, class_metrics() and more; for multi-label f1 (micro)
+// instead of accuracy. `chosen` comes first; if it is not among them, it is computed in addition.
+// `labels` are the model's labels, C of logits [N, C]. Without examples, the names are the same.
+MetricList task_metrics(const MetricOptions& options, Problem problem, const Examples& examples,
                         std::span<const float> logits, const std::vector<std::string>& labels);
 
-// The metrics that fit on a screen line: without precision, recall, weighted means and single
-// classes.
+// What `chosen` may be: the names of task_metrics() and those that are computed on demand.
+std::vector<std::string> metric_names(std::string_view task, Problem problem,
+                                      const std::vector<std::string>& labels);
+
+// The metrics that fit on a screen line: the first, and those without is_detail().
 MetricList main_metrics(const MetricList& metrics);
+// Precision, recall, weighted means, single classes, areas under curves and the like.
+bool is_detail(const std::string& name);
 // Whether a metric is of one class (class_metrics()).
 bool is_of_class(const std::string& name);
 

@@ -130,7 +130,7 @@ void visit(Visitor& v, ModelConfig& config) {
 // Visits every field that the ranks share, for both directions.
 template <class Visitor>
 void visit(Visitor& v, Prepared& p) {
-  visit(v, p.config), v(p.length), visit(v, p.train);
+  visit(v, p.config), v(p.length), v(p.label_weights), visit(v, p.train);
   for (std::vector<Questioned>* sets : {&p.evaluation, &p.test}) {
     std::uint64_t count = sets->size();
     v(count);

@@ -17,6 +17,7 @@
 #include "trainer/maths/gemm_bf16.h"
 #include "trainer/report/event_file.h"
 #include "trainer/report/progress.h"
+#include "trainer/tasks/classifier_loss.h"
 
 namespace dtl::trainer {
 namespace {
@@ -32,14 +33,6 @@ Precision precision_of(const std::string& option, const std::string& value) {
   throw Error(Exit::kConfig, option,
               fmt::format("{}; {}=emulate does without, slowly", support.reason, option),
               option + " false");
-}
-
-LossSettings loss_settings(const Settings& s) {
-  LossSettings loss;
-  loss.label_smoothing = s.label_smoothing;
-  loss.qa_loss = s.qa_loss == "padded" ? QaLoss::kPadded : QaLoss::kMasked;
-  if (s.reranking_loss == "softmax") loss.candidates = CandidateLoss::kSoftmax;
-  return loss;
 }
 
 // "eval_accuracy 0.8431  eval_f1 0.8912"
@@ -96,7 +89,7 @@ Run::Run(const Settings& given, Ranks& ranks, Prepared& from)
       writer(first() ? make_writer(given, from.config) : nullptr),
       // Create it after the writer, whose thread must keep all CPUs of the process.
       pool(default_threads(), true),
-      model(from.config, pool, loss_settings(given)),
+      model(from.config, pool, loss_settings(given, from.label_weights)),
       results(first() ? given.output_dir : "", first() ? event_folder(given) : ""),
       parameters(std::move(from.parameters)) {
   precision = precision_of("--bf16", settings.bf16);

@@ -34,13 +34,17 @@ constexpr double kInvSqrt2Pi = 0.39894228040143267794;
 constexpr double kTanhScale = 0.79788456080286535588;  // sqrt(2 / pi)
 constexpr double kTanhCubic = 0.044715;                // gelu_new: 0.5x(1+tanh(s(x+c x^3)))
 
-// tanh by exp: 1 - 2 / (exp(2x) + 1). From 20 on tanh is 1 in both types. The bound keeps exp
-// finite: -ffast-math divides by a refined reciprocal, which gives NaN for infinity.
+// tanh(x) = 1 - 2 / (e + 1) with e = exp(2x), and its slope. From 20 on tanh is 1 in both types.
+// The bound keeps e finite: -ffast-math divides by a refined reciprocal, which gives NaN for
+// infinity.
 template <class S>
-inline S hyperbolic_tangent(S x) {
-  const S bounded = x < S(20) ? x : S(20);
-  return S(1) - S(2) / (exponential(S(2) * bounded) + S(1));
-}
+struct Tanh {
+  S e, part;  // 2 / (e + 1)
+  explicit Tanh(S x) : e(exponential(S(2) * (x < S(20) ? x : S(20)))), part(S(2) / (e + S(1))) {}
+  S value() const { return S(1) - part; }
+  // 1 - tanh^2 = 4 e / (e + 1)^2, which does not cancel in the tails.
+  S slope() const { return e * part * part; }
+};
 
 // value(x) = x Phi(x), slope(x) = Phi(x) + x phi(x), with the standard normal distribution.
 template <class S>
@@ -55,11 +59,11 @@ struct Gelu {
 template <class S>
 struct GeluTanh {
   static S inner(S x) { return S(kTanhScale) * (x + S(kTanhCubic) * x * x * x); }
-  static S value(S x) { return S(0.5) * x * (S(1) + hyperbolic_tangent(inner(x))); }
+  static S value(S x) { return S(0.5) * x * (S(1) + Tanh<S>(inner(x)).value()); }
   static S slope(S x) {
-    const S t = hyperbolic_tangent(inner(x));
+    const Tanh<S> tanh(inner(x));
     const S inner_slope = S(kTanhScale) * (S(1) + S(3) * S(kTanhCubic) * x * x);
-    return S(0.5) * (S(1) + t) + S(0.5) * x * (S(1) - t * t) * inner_slope;
+    return S(0.5) * (S(1) + tanh.value()) + S(0.5) * x * tanh.slope() * inner_slope;
   }
 };
 

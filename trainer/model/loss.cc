@@ -11,6 +11,7 @@
 
 #include "trainer/files/task_head.h"
 #include "trainer/maths/plain_nan.h"
+#include "trainer/model/label_loss.h"
 #include "trainer/model/masking.h"
 
 namespace dtl::trainer {
@@ -21,18 +22,14 @@ template <class S>
 double classification_loss(const ModelConfig& config, const LossSettings& settings,
                            const Batch& batch, std::int64_t b, const S* x, S weight, S* gradient) {
   const std::int64_t C = output_count(config);
-  switch (config.problem) {
-    case Problem::kSingleLabel:
-      return cross_entropy(x, C, 1, batch.labels[static_cast<std::size_t>(b)],
-                           settings.label_smoothing, weight, gradient);
-    case Problem::kMultiLabel:
-      assert(std::ssize(batch.targets) == batch.sequences() * C);
-      return binary_cross_entropy(x, batch.targets.data() + b * C, C, weight, gradient);
-    case Problem::kRegression:
-      assert(std::ssize(batch.targets) == batch.sequences() * C);
-      return squared_error(x, batch.targets.data() + b * C, C, weight, gradient);
+  Wanted wanted;
+  if (config.problem == Problem::kSingleLabel) {
+    wanted.label = batch.labels[static_cast<std::size_t>(b)];
+  } else {
+    assert(std::ssize(batch.targets) == batch.sequences() * C);
+    wanted.targets = batch.targets.data() + b * C;
   }
-  __builtin_unreachable();
+  return label_loss(config.problem, settings, wanted, x, C, weight, gradient);
 }
 
 // x, gradient: [tokens of sequence b, 2].
@@ -188,19 +185,19 @@ double loss_sum(const ModelConfig& config, const LossSettings& settings, const B
   return plain_nan(loss);
 }
 
-std::int64_t loss_terms(const ModelConfig& config, const LossSettings& settings,
-                        const Examples& examples, std::span<const std::int64_t> chosen,
-                        const DropoutKey& key) {
+double loss_terms(const ModelConfig& config, const LossSettings& settings, const Examples& examples,
+                  std::span<const std::int64_t> chosen, const DropoutKey& key) {
+  const auto count = static_cast<double>(chosen.size());
   switch (config.task) {
-    case Task::kClassification:
     case Task::kQuestionAnswering:
     case Task::kMultipleChoice:
-      return std::ssize(chosen);
+      return count;
     case Task::kMaskedLm:
-      return count_masked(key, examples, chosen);
+      return static_cast<double>(count_masked(key, examples, chosen));
     case Task::kReranking:
-      return settings.candidates == CandidateLoss::kSoftmax ? std::ssize(chosen)
-                                                            : std::ssize(chosen) * examples.texts;
+      return settings.candidates == CandidateLoss::kSoftmax
+                 ? count
+                 : count * static_cast<double>(examples.texts);
     case Task::kEmbeddings:
       return 1;
     case Task::kTokenClassification: {
@@ -211,10 +208,18 @@ std::int64_t loss_terms(const ModelConfig& config, const LossSettings& settings,
                                labels + examples.first_token(example + 1),
                                [](std::int32_t label) { return label != kNoLabel; });
       }
-      return terms;
+      return static_cast<double>(terms);
     }
+    case Task::kClassification:
+      break;
   }
-  __builtin_unreachable();
+  if (config.problem != Problem::kSingleLabel || settings.label_weights.empty()) return count;
+  double sum = 0;
+  for (const std::int64_t example : chosen) {
+    sum +=
+        label_terms(config.problem, settings, examples.labels[static_cast<std::size_t>(example)]);
+  }
+  return sum;
 }
 
 double mean_loss_of(const ModelConfig& config, const LossSettings& settings,

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "trainer/files/model_config.h"
 #include "trainer/model/batch.h"
@@ -28,6 +29,9 @@ struct LossSettings {
   QaLoss qa_loss = QaLoss::kMasked;
   CandidateLoss candidates = CandidateLoss::kBinary;  // of reranking; multiple choice: softmax
   EmbeddingLossSettings embedding = {};
+  // Of classifiers: see label_loss.h.
+  double focal_gamma = 0;                  // 0 with label smoothing
+  std::vector<double> label_weights = {};  // of each label; empty: all are alike
 };
 
 // With p = softmax(x) of x[0], x[stride], .. x[(count - 1) * stride] and e the smoothing:
@@ -62,12 +66,11 @@ inline bool joins_examples(const ModelConfig& config) {
   return config.task == Task::kEmbeddings;
 }
 
-// How many terms the loss of these examples has: their mean is what training minimises. One for
-// each example, or for each token with a label, which may be none. key: of the step, which decides
-// what a masked language model has to guess.
-std::int64_t loss_terms(const ModelConfig& config, const LossSettings& settings,
-                        const Examples& examples, std::span<const std::int64_t> chosen,
-                        const DropoutKey& key = {});
+// How many terms the loss of these examples has, or the sum of their weights: training minimises
+// loss_sum() divided by it. One for each example, or for each token with a label, which may be
+// none. key: of the step, which decides what a masked language model has to guess.
+double loss_terms(const ModelConfig& config, const LossSettings& settings, const Examples& examples,
+                  std::span<const std::int64_t> chosen, const DropoutKey& key = {});
 
 // The mean of the terms of all examples for outputs [N, O], without a model.
 double mean_loss_of(const ModelConfig& config, const LossSettings& settings,

@@ -11,6 +11,8 @@
 
 #include "base/text.h"
 #include "trainer/data/squad_metrics.h"
+#include "trainer/model/label_loss.h"
+#include "trainer/report/label_errors_table.h"
 #include "trainer/report/run_report.h"
 #include "trainer/tokens/unicode.h"
 
@@ -26,9 +28,12 @@ constexpr std::size_t kLabelLength = 24;    // characters of a label in a cell
 
 // The names for people of the figures that may be the main one, or stand beside it.
 std::string metric_name(const std::string& key) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kNames = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kNames = {{
       {"accuracy", "accuracy"},
+      {"balanced_accuracy", "balanced accuracy"},
+      {"subset_accuracy", "all labels right"},
       {"matthews_correlation", "Matthews correlation"},
+      {"roc_auc", "ROC AUC"},
       {"pearson", "Pearson correlation"},
       {"spearmanr", "Spearman correlation"},
       {"mse", "mean squared error"},
@@ -79,7 +84,7 @@ ReportTable counts_table(const ModelConfig& config, const Examples& training,
   const std::size_t labels = config.labels.size();
   const std::vector<double> trained = label_counts(training, labels);
   const std::vector<ClassCounts> counts =
-      count_classes(config.problem, set.examples, set.logits, labels);
+      count_classes(config.problem, set.examples, set.logits, labels, set.cut);
   ReportTable table{"Labels"};
   table.columns = {"label", "training", "evaluation", "predicted", "correct"};
   std::vector<std::size_t> order(labels);
@@ -237,8 +242,9 @@ Facts prediction_facts(const ModelConfig& config, const ClassifiedSet& set, std:
       return {{"true", with_probability(truth)}, {"predicted", with_probability(best)}};
     }
     case Problem::kMultiLabel:
-      return {{"true", names_of(config.labels, [&](std::size_t c) { return targets[c] > 0.5F; })},
-              {"predicted", names_of(config.labels, [&](std::size_t c) { return row[c] > 0; })}};
+      return {
+          {"true", names_of(config.labels, [&](std::size_t c) { return targets[c] > 0.5F; })},
+          {"predicted", names_of(config.labels, [&](std::size_t c) { return row[c] > set.cut; })}};
     case Problem::kRegression:
       return {{"true", fmt::format("{:.4g}", targets[0])},
               {"predicted", fmt::format("{:.4g}", row[0])},
@@ -289,7 +295,12 @@ std::vector<ReportTable> label_tables(const ModelConfig& config, const Examples&
   if (evaluation.examples.size() == 0) return {};
   if (config.problem == Problem::kRegression) return {range_table(training, evaluation)};
   std::vector<ReportTable> tables = {counts_table(config, training, evaluation)};
-  if (config.problem == Problem::kMultiLabel) return tables;
+  if (config.problem == Problem::kMultiLabel) {
+    tables.push_back(label_errors_table(
+        config, count_classes(config.problem, evaluation.examples, evaluation.logits,
+                              config.labels.size(), evaluation.cut)));
+    return tables;
+  }
   tables.push_back(config.labels.size() <= kMostInMatrix
                        ? matrix_table(config, evaluation)
                        : confused_pairs_table(config, evaluation));

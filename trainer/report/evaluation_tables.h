@@ -39,10 +39,12 @@ struct ClassifiedSet {
   std::span<const float> logits;
   const std::vector<std::string>& texts;  // text_beginning() of each; empty: not shown
   const std::vector<int>& lines;          // in the file; 0 or missing: unknown
+  float cut = 0;                          // one of several labels is predicted above this logit
 };
 // Labels with counts and, for one label per example, the confusion matrix: true labels in rows,
 // predicted ones in columns. If there are more labels than fit, the pairs confused most often. For
-// a regression, the range of targets and predictions.
+// several labels, how each was found and missed. For a regression, the range of targets and
+// predictions.
 std::vector<ReportTable> label_tables(const ModelConfig& config, const Examples& training,
                                       const ClassifiedSet& evaluation);
 // The `count` examples with the highest loss.

@@ -39,7 +39,7 @@ ReportChart metrics_chart(const Results& results) {
   for (const std::string& key : results.evaluated_keys()) {
     if (key.starts_with("eval_loss") || key.ends_with("total") || key.ends_with("_thresh"))
       continue;
-    if (main_metrics({{key.substr(5), 0.0}}).empty()) continue;
+    if (is_detail(key.substr(5))) continue;
     chart.curves.push_back(curve_of(results, key, key.substr(5)));
   }
   return chart;

@@ -9,6 +9,7 @@
 #include "base/options/completion.h"
 #include "base/text.h"
 #include "trainer/settings/candidate_options.h"
+#include "trainer/settings/classification_options.h"
 #include "trainer/settings/masked_options.h"
 #include "trainer/settings/stock_options.h"
 #include "trainer/settings/token_options.h"
@@ -319,9 +320,10 @@ const OptionTable<Settings>& option_table() {
   static const OptionTable<S> kTable = [] {
     Rows all;
     // In the order that --help shows.
-    for (Rows (*part)() : {data_options, action_options, training_options, evaluation_options,
-                           log_options, answer_options, token_option_rows, candidate_option_rows,
-                           masked_option_rows, other_names, stock_option_rows, program_options}) {
+    for (Rows (*part)() :
+         {data_options, action_options, training_options, evaluation_options, log_options,
+          classification_options, answer_options, token_option_rows, candidate_option_rows,
+          masked_option_rows, other_names, stock_option_rows, program_options}) {
       for (OptionRow<S>& row : part()) all.push_back(std::move(row));
     }
     return OptionTable<S>(std::move(all));

@@ -38,6 +38,12 @@ struct Settings {
   std::string label_column_name;
   std::string label_delimiter;  // separates several labels of one example; empty: one label
   bool do_regression = false;
+  std::string label_weights;           // balanced, or NAME=W,..; empty: all are alike
+  double focal_gamma = 0;              // 0: cross entropy
+  double multi_label_threshold = 0.5;  // a probability above it predicts the label
+  std::string metric_name;             // as in eval_results.json, without eval_; empty: the usual
+  bool shuffle_train_dataset = false;  // before --max_train_samples takes the first
+  std::int64_t shuffle_seed = 42;
 
   // Token classification
   std::string text_column_name;  // of the words; empty: tokens, else the first column

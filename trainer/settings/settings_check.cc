@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "trainer/settings/classification_options.h"
 #include "trainer/settings/optim_args.h"
 #include "trainer/settings/schedule_options.h"
 #include "trainer/settings/task_rules.h"
@@ -117,6 +118,7 @@ void check_task(const Settings& s) {
               (!s.do_regression && s.label_delimiter.empty() && s.task_name != "stsb"),
           fmt::format("--label_smoothing_factor {}", s.label_smoothing),
           "needs examples with one label each", "--label_smoothing_factor 0");
+  check_classification_options(s);
 }
 
 void check_files(const Settings& s) {
@@ -262,6 +264,9 @@ void set_task(Settings& s, const std::string& task) {
     s.default_length = true;
   }
   if (answers && s.pad_to_max_length) s.qa_loss = "padded";
+  if (s.shuffle_seed != Settings().shuffle_seed && !s.shuffle_train_dataset) {
+    s.notices.emplace_back("--shuffle_seed has no effect here: it needs --shuffle_train_dataset");
+  }
   if (!answers && s.pad_was_said) {
     s.notices.emplace_back("--pad_to_max_length has no effect here: no padding is computed");
   }

@@ -127,8 +127,6 @@ constexpr StockOption kStock[] = {
     {kAccepted, "--test_split_name", "NAME", "", kOneSplit},
     {kAccepted, "--remove_splits", "NAME[,NAME]", "", kOneSplit},
     {kAccepted, "--remove_columns", "NAME[,NAME]", "", "other columns than text and label are not read"},
-    {kAccepted, "--shuffle_seed", "N", "42", "--seed decides the order"},
-    {kAccepted, "--metric_name", "NAME", "", kAllFigures},
     // TrainingArguments of transformers 3 and 4
     {kAccepted, "--no_cuda", "", "false", kNoGpu},
     {kAccepted, "--use_mps_device", "", "false", kNoGpu},
@@ -170,8 +168,6 @@ constexpr StockOption kStock[] = {
      "the order of examples is random, as --seed says, and --max_train_samples takes the first"},
     {kRefused, "--dataset_name", "NAME", "", kNoDownload},
     {kRefused, "--dataset_config_name", "NAME", "", kNoDownload},
-    {kRefused, "--shuffle_train_dataset", "", "false",
-     "the order of examples is random, as --seed says, and --max_train_samples takes the first"},
     {kRefused, "--sharded_ddp", "TEXT", "false|[]", kWholeModel},
     {kRefused, "--adafactor", "", "false", "use --optim adafactor"},
     {kRefused, "--per_gpu_train_batch_size", "N", "", "use --per_device_train_batch_size"},

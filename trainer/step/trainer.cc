@@ -142,13 +142,18 @@ void Trainer::set_words(const StepShare& share) {
   words_ = StepWords(of_rank);
 }
 
+// The divisor of the step's mean loss, over all ranks; 1 without any term.
+double Trainer::terms_of(const Examples& examples, std::span<const std::int64_t> chosen) const {
+  const double terms = loss_terms(model_.config(), model_.loss(), examples, chosen, dropout_key());
+  return terms > 0 ? terms : 1;
+}
+
 // Runs this rank's share with a loss of terms, and returns the sum of its own. weight scales
 // gradients to the mean loss. A rank without examples in a micro-batch still takes part in the
 // sums.
 double Trainer::run_terms(const StepShare& share, const DropoutKey& key, StepWork& work) {
-  const auto terms = static_cast<float>(
-      loss_terms(model_.config(), model_.loss(), share.examples, share.chosen, key));
-  const float weight = 1.0F / std::max(1.0F, terms);
+  const double terms = terms_of(share.examples, share.chosen);
+  const float weight = 1.0F / static_cast<float>(terms);
   const float* parameters = state_.parameters.data();
   double loss = 0;
   for (int m = 0; m < share.micro_batches; ++m) {
@@ -197,9 +202,7 @@ StepReport Trainer::step(const Examples& examples) {
   clear_gradients();
   StepReport report;
   const Buckets::Totals totals = accumulate(examples, chosen, report.work);
-  const std::int64_t terms =
-      loss_terms(model_.config(), model_.loss(), examples, chosen, dropout_key());
-  report.loss = totals.loss / static_cast<double>(std::max<std::int64_t>(1, terms));
+  report.loss = totals.loss / terms_of(examples, chosen);
   // All ranks have the same loss, so all of them come here. The gather of rows must end before its
   // buffers are destroyed.
   if (!std::isfinite(report.loss)) {

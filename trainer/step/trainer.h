@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "trainer/model/model.h"
@@ -92,6 +93,7 @@ class Trainer {
     return {settings_.seed, static_cast<std::uint64_t>(steps_done())};
   }
   std::vector<std::int64_t> next_examples(const Examples& examples, std::int64_t step);
+  double terms_of(const Examples& examples, std::span<const std::int64_t> chosen) const;
   Buckets::Totals accumulate(const Examples& examples, std::span<const std::int64_t> chosen,
                              StepWork& work);
   double run_terms(const StepShare& share, const DropoutKey& key, StepWork& work);

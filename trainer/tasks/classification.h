@@ -1,5 +1,5 @@
 #pragma once
-// How labels and predictions look on the screen and in files. Pure functions.
+// How the labels of an evaluation look on the screen. Pure functions.
 
 #include <string>
 #include <string_view>
@@ -13,13 +13,10 @@ namespace dtl::trainer {
 struct ClassHeadings {
   std::string_view name = "class", count = "examples";
 };
-// A table of the classes for the screen: a heading and one line per class, 20 at most.
-std::vector<std::string> class_lines(const std::vector<std::string>& labels,
+// A table of the classes for the screen: a heading, one line per class, 20 at most, and two with
+// the means over all of them.
+std::vector<std::string> class_lines(Problem problem, const std::vector<std::string>& labels,
                                      const std::vector<ClassCounts>& counts,
                                      const ClassHeadings& headings = {});
-
-// A classifier's prediction for each example: a label's name, a number, or names with commas.
-std::vector<std::string> prediction_lines(const ModelConfig& config,
-                                          const std::vector<float>& logits);
 
 }  // namespace dtl::trainer

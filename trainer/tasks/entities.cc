@@ -38,12 +38,13 @@ double quotient(double part, double whole) {
   return whole > 0 ? part / whole : 0.0;
 }
 
-struct Figures {
+struct EntityFigures {
   double precision = 0, recall = 0, f1 = 0;
 };
 // In the order of seqeval's operations, for the same bits.
-Figures figures_of(const ClassCounts& counts) {
-  Figures figures{quotient(counts.hits, counts.answered), quotient(counts.hits, counts.present)};
+EntityFigures entity_figures(const ClassCounts& counts) {
+  EntityFigures figures{quotient(counts.hits, counts.answered),
+                        quotient(counts.hits, counts.present)};
   const double sum = figures.precision + figures.recall;
   figures.f1 = 2 * figures.precision * figures.recall / (sum == 0 ? 1 : sum);
   return figures;
@@ -160,7 +161,7 @@ MetricList entity_metrics(const EntityScore& score, bool each_type) {
     sum.answered += counts.answered;
     sum.hits += counts.hits;
   }
-  const Figures all = figures_of(sum);
+  const EntityFigures all = entity_figures(sum);
   const MetricList overall = {{"precision", all.precision},
                               {"recall", all.recall},
                               {"f1", all.f1},
@@ -169,7 +170,7 @@ MetricList entity_metrics(const EntityScore& score, bool each_type) {
   if (!each_type) return metrics;
   for (const auto& [name, value] : overall) metrics.emplace_back("overall_" + name, value);
   for (std::size_t t = 0; t < score.types.size(); ++t) {
-    const Figures figures = figures_of(score.counts[t]);
+    const EntityFigures figures = entity_figures(score.counts[t]);
     const std::string& type = score.types[t];
     metrics.emplace_back(type + "_precision", figures.precision);
     metrics.emplace_back(type + "_recall", figures.recall);

@@ -14,7 +14,9 @@
 #include "trainer/data/tasks.h"
 #include "trainer/maths/thread_pool.h"
 #include "trainer/report/evaluation_tables.h"
+#include "trainer/tasks/classifier_loss.h"
 #include "trainer/tasks/label_match.h"
+#include "trainer/tasks/label_options.h"
 
 namespace dtl::trainer {
 namespace {
@@ -142,7 +144,7 @@ Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::
   // A saved model knows its problem. An option overrides it.
   if (!s.do_train && options.problem == Problem::kSingleLabel) options.problem = config.problem;
   if (s.do_train) {
-    options.limit = s.max_train_samples;
+    options.limit = s.shuffle_train_dataset ? -1 : s.max_train_samples;
     texts.train.push_back(read_dataset(s.train_file, options));
     if (options.problem == Problem::kSingleLabel && has_float_labels(texts.train.front())) {
       notices.push_back(float_labels_notice(s.train_file));
@@ -150,6 +152,7 @@ Texts read_texts(const Settings& s, const ModelConfig& config, std::vector<std::
       // Read again, because labels must now be parsed as numbers.
       texts.train.front() = read_dataset(s.train_file, options);
     }
+    if (s.shuffle_train_dataset) shuffle_examples(s, texts.train.front());
     // Evaluation and test files use the training columns; other columns are ignored.
     use_columns(texts.train.front().columns, options, s);
   }
@@ -209,6 +212,9 @@ void choose_labels(const Settings& s, Texts& texts, ModelConfig& config,
   if (s.do_train) {
     check_labels(texts.train.front());
     config.labels = choose_labels_to_learn(config.labels, texts, notices);
+    if (s.do_eval && config.problem == Problem::kMultiLabel) {
+      add_unseen_labels(texts.evaluation.front(), config.labels, notices);
+    }
   } else {
     // The labels that transformers assumes for a folder without any.
     if (config.labels.empty()) config.labels = {"LABEL_0", "LABEL_1"};
@@ -303,6 +309,8 @@ void prepare_classification(const Settings& s, Prepared& prepared) {
   // The report shows the first evaluation set.
   if (s.do_eval) prepared.evaluation.front().texts = report_texts(s, texts.evaluation.front());
   encode_all(texts.test, texts.test_suffixes, prepared.test);
+  check_label_options(s, config);
+  prepared.label_weights = label_weights(s, config, prepared.train, prepared.notices);
 }
 
 }  // namespace dtl::trainer

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
+
+#include "trainer/data/ranking.h"
 
 namespace dtl::trainer {
 namespace {
@@ -63,13 +66,13 @@ double ndcg(RankedPassages passages, std::size_t k) {
 }
 
 double average_precision(RankedPassages passages) {
-  double sum = 0, hits = 0, seen = 0;
-  for_equal_scores(passages, [&](std::size_t relevant, std::size_t size) {
-    hits += static_cast<double>(relevant);
-    seen += static_cast<double>(size);
-    sum += static_cast<double>(relevant) * hits / seen;
-  });
-  return hits == 0 ? 0 : sum / hits;
+  std::vector<std::uint8_t> truth;
+  std::vector<double> scores;
+  for (const RankedPassage& passage : passages) {
+    truth.push_back(passage.relevant ? 1 : 0);
+    scores.push_back(passage.score);
+  }
+  return average_precision(truth, scores);
 }
 
 std::vector<std::size_t> places(RankedPassages passages) {

@@ -22,8 +22,7 @@ double reciprocal_rank(RankedPassages passages, std::size_t k);
 // the mean gain for equal scores, as scikit-learn's ndcg_score.
 double ndcg(RankedPassages passages, std::size_t k);
 
-// sum over thresholds of (recall - last recall) * precision, as scikit-learn's
-// average_precision_score.
+// That of data/ranking.h.
 double average_precision(RankedPassages passages);
 
 // Places from 1, the highest score first; in the order of the passages.

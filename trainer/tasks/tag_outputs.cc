@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "trainer/model/label_loss.h"
 #include "trainer/report/run_report.h"
 
 namespace dtl::trainer {
@@ -257,7 +258,7 @@ double mean_token_loss(const Examples& examples, std::span<const float> outputs,
     const auto row = outputs.subspan(t * labels, labels);
     rows.insert(rows.end(), row.begin(), row.end());
   }
-  return mean_loss(Problem::kSingleLabel, tokens, rows, label_smoothing);
+  return mean_loss(Problem::kSingleLabel, tokens, rows, {.label_smoothing = label_smoothing});
 }
 
 std::vector<ClassCounts> count_tags(const Examples& examples,

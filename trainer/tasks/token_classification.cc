@@ -26,10 +26,11 @@ MetricList tag_figures(const Settings& s, const ModelConfig& config, const Quest
 std::vector<std::string> tag_lines(const ModelOutputs& of, const TagScore& score) {
   const std::vector<std::string>& labels = of.prepared.config.labels;
   if (mark_entities(labels)) {
-    return class_lines(score.entities.types, score.entities.counts, {"entity", "entities"});
+    return class_lines(Problem::kSingleLabel, score.entities.types, score.entities.counts,
+                       {"entity", "entities"});
   }
-  return class_lines(labels, count_tags(of.set.examples, score.predicted, labels.size()),
-                     {"tag", "words"});
+  return class_lines(Problem::kSingleLabel, labels,
+                     count_tags(of.set.examples, score.predicted, labels.size()), {"tag", "words"});
 }
 
 TaskScore score_tags(const ModelOutputs& of) {

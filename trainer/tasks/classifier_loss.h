@@ -1,0 +1,24 @@
+#pragma once
+// The loss that a run's options ask for.
+
+#include <string>
+#include <vector>
+
+#include "trainer/data/examples.h"
+#include "trainer/files/model_config.h"
+#include "trainer/model/loss.h"
+#include "trainer/settings/settings.h"
+
+namespace dtl::trainer {
+
+// A weight for each label of the model, or none without --label_weights. Labels that it does not
+// name weigh 1. balanced: for one label per example n / (labels * count), as scikit-learn's
+// class_weight; for several (n - count) / count, the weight of positive examples. Adds a line about
+// the weights to the notices. Throws Error(kUsage) for a label that the model does not have, and
+// for a regression.
+std::vector<double> label_weights(const Settings& settings, const ModelConfig& config,
+                                  const Examples& training, std::vector<std::string>& notices);
+
+LossSettings loss_settings(const Settings& settings, const std::vector<double>& label_weights);
+
+}  // namespace dtl::trainer
