@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "trainer/encode/encode_settings.h"
 #include "trainer/init/init_model.h"
 #include "trainer/settings/option_table.h"
 
@@ -13,7 +14,7 @@ Completion own_completion() {
   train.options = completed(option_table().options());
   train.operand.fill = Fill::kFile;  // a file of options
   train.operand_first = true;
-  return {"dttrain", false, {std::move(train), init_completion()}};
+  return {"dttrain", false, {std::move(train), init_completion(), encode_completion()}};
 }
 
 }  // namespace dtl::trainer

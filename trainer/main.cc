@@ -1,6 +1,6 @@
-// dttrain: fine-tunes encoders for text classification and question answering, alone or as one of
-// many ranks. Reads the command line, joins the ranks, and turns Errors into messages and exit
-// statuses. job/fine_tune.cc does the run's work.
+// dttrain: fine-tunes encoders for text classification, question answering and embeddings, alone or
+// as one of many ranks. Reads the command line, joins the ranks, and turns Errors into messages and
+// exit statuses. job/fine_tune.cc does the run's work.
 
 #include <immintrin.h>
 
@@ -17,6 +17,7 @@
 #include "base/machine/descriptor_limit.h"
 #include "base/text.h"
 #include "trainer/completion.h"
+#include "trainer/encode/encode_texts.h"
 #include "trainer/init/init_model.h"
 #include "trainer/job/fine_tune.h"
 #include "trainer/job/stop_signal.h"
@@ -76,13 +77,14 @@ int check_line(const std::vector<std::string>& arguments) {
   return 0;
 }
 
-int train(const Settings& settings) {
+// Joins the ranks for work(group).
+template <class Work>
+int with_ranks(const Work& work) {
   // Must run before any thread starts: threads inherit MXCSR.
   flush_denormals();
-  CheckpointSignal::listen();
   Ranks group = Ranks::join();
   try {
-    return run_job(settings, group);
+    return work(group);
   } catch (const Error& error) {
     // The rank that failed has printed the error. When ranks end with kPeerFailed, dtlaunch waits
     // for that message.
@@ -94,6 +96,18 @@ int train(const Settings& settings) {
     group.abort(internal);
     return report(internal);
   }
+}
+
+int train(const Settings& settings) {
+  CheckpointSignal::listen();
+  return with_ranks([&](Ranks& group) { return run_job(settings, group); });
+}
+
+int encode(const std::vector<std::string>& arguments) {
+  const EncodeSettings settings = parse_encode(arguments);
+  if (!settings.help) return with_ranks([&](Ranks& group) { return run_encode(settings, group); });
+  if (environment_rank() == 0) say(encode_help());
+  return 0;
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -113,6 +127,9 @@ int run(const std::vector<std::string>& arguments) {
     }
     if (!arguments.empty() && arguments.front() == "init") {
       return run_init({arguments.begin() + 1, arguments.end()});
+    }
+    if (!arguments.empty() && arguments.front() == "encode") {
+      return encode({arguments.begin() + 1, arguments.end()});
     }
     const Settings settings = parse_settings(arguments);
     if (settings.help) {

@@ -108,6 +108,7 @@ check_bash() {
   for program in "${programs[@]}"; do expect_all_options "$program"; done
   for subcommand in $subcommands; do expect_all_options dtlaunch "$subcommand"; done
   expect_all_options dttrain init
+  expect_all_options dttrain encode
 
   offers 'dtlaunch -ppn -perh' # the value of -ppn
   offers 'dtlaunch -np 2 -perh' -perhost

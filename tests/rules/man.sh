@@ -129,7 +129,7 @@ complaints=$(
     [ -f "$page" ] && [ -x "$bin/dtlaunch" ] || continue
     check_subcommands "$page" $(sed -n 's/^\.\\" subcommands: //p' "$page")
   done
-  [ -x "$bin/dttrain" ] && check_program dttrain "$root/man/dttrain.1" init
+  [ -x "$bin/dttrain" ] && check_program dttrain "$root/man/dttrain.1" init encode
   [ -x "$bin/dtagent" ] && check_program dtagent "$root/man/dtagent.8"
   [ -x "$bin/dtring-perf" ] && check_program dtring-perf "$root/man/dtring-perf.1"
   true

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/files/new_file.h"
+#include "trainer/embeddings/sentence_folder.h"
 #include "trainer/files/model_family.h"
 #include "trainer/files/tensor_files.h"
 
@@ -33,6 +34,12 @@ std::string job_line() {
 
 std::string prefix_of(const ModelConfig& config) {
   return std::string(family_of(config).tensors.prefix);
+}
+
+// As AutoModel's tensors are called.
+std::string plain_name(const std::string& name, const ModelConfig& config) {
+  const std::string prefix = prefix_of(config);
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
 void replace_ending(std::string& name, std::string_view from, std::string_view to) {
@@ -97,6 +104,32 @@ bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInf
   return true;
 }
 
+// Without the head of a model of embeddings, which is in files of its own, and without the prefix
+// of its encoder's tensors: so AutoModel finds them. With tensors that nothing here uses.
+void write_encoder(const std::string& path, const ModelConfig& config,
+                   std::vector<TensorView> views) {
+  std::erase_if(views, [](const TensorView& view) { return is_dense_tensor(view.name); });
+  for (TensorView& view : views) view.name = plain_name(view.name, config);
+  if (config.kept) {
+    for (const auto& [name, tensor] : *config.kept) {
+      views.push_back({name, tensor.shape, tensor.values});
+    }
+  }
+  std::sort(views.begin(), views.end(),
+            [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
+  write_safetensors(path, views);
+}
+
+TensorMap dense_tensors(std::span<const TensorView> views) {
+  TensorMap dense;
+  for (const TensorView& view : views) {
+    if (is_dense_tensor(view.name)) {
+      dense[view.name] = {view.shape, {view.values.begin(), view.values.end()}};
+    }
+  }
+  return dense;
+}
+
 // In order of name, so that the same model gives the same file, whatever the layout's order.
 std::vector<TensorView> views_of(const ParameterLayout& layout, std::span<const float> values) {
   std::vector<TensorView> views;
@@ -131,7 +164,9 @@ void check_numbers(const std::string& path, const ParameterInfo& tensor,
 LoadedParameters load_parameters(const std::string& folder, const ModelConfig& config,
                                  const ParameterLayout& layout, const LoadOptions& options) {
   const std::string path = weights_file(folder);
-  return arrange_parameters(read_tensors(path), path, config, layout, options);
+  TensorMap tensors = read_tensors(path);
+  if (config.task == Task::kEmbeddings) tensors.merge(read_dense_tensors(folder));
+  return arrange_parameters(std::move(tensors), path, config, layout, options);
 }
 
 LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin,
@@ -167,8 +202,14 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
     initialise(tensor, config.initializer_range, options.seed, loaded.values.data());
     loaded.fresh.push_back(tensor.name);
   }
-  for (const auto& [name, tensor] : found) {
-    if (tensor.whole_type.empty()) loaded.unused.push_back(name);  // integers are counters
+  for (auto& [name, tensor] : found) {
+    if (!tensor.whole_type.empty()) continue;  // integers are counters
+    const std::string plain = plain_name(name, config);
+    if (config.task == Task::kEmbeddings && plain.starts_with("pooler.")) {
+      loaded.kept[plain] = std::move(tensor);
+    } else {
+      loaded.unused.push_back(name);
+    }
   }
   return loaded;
 }
@@ -176,7 +217,11 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
 void save_model(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
                 const std::vector<float>& values) {
   write_model_config(folder, config);
-  write_safetensors(fs::path(folder) / "model.safetensors", views_of(layout, values));
+  const std::string path = fs::path(folder) / "model.safetensors";
+  const std::vector<TensorView> views = views_of(layout, values);
+  if (config.task != Task::kEmbeddings) return write_safetensors(path, views);
+  write_sentence_folder(folder, config.embedding, config.hidden_size, dense_tensors(views));
+  write_encoder(path, config, views);
 }
 
 void mark_unfinished(const std::string& folder) {

@@ -18,6 +18,8 @@ struct LoadedParameters {
   std::vector<float> values;
   std::vector<std::string> fresh;   // missing or of another shape: newly initialised
   std::vector<std::string> unused;  // in the folder but not in the model
+  // Of an encoder for embeddings: BERT's pooler, which they do not use. Its names lack the prefix.
+  TensorMap kept = {};
 };
 
 struct LoadOptions {
@@ -32,9 +34,9 @@ void check_numbers(const std::string& path, const ParameterInfo& tensor,
 // Whether the folder has a file that load_parameters() would read. Opens no file.
 bool has_weights(const std::string& folder);
 
-// Reads model.safetensors, pytorch_model.bin, or all files of an index.json. Only the head and
-// BERT's pooler may be missing. Accepts encoders without the "bert." prefix, and the names
-// LayerNorm.gamma and .beta.
+// Reads model.safetensors, pytorch_model.bin, or all files of an index.json, and the dense modules
+// of a model of embeddings. Only the head and BERT's pooler may be missing. Accepts encoders
+// without the "bert." prefix, and the names LayerNorm.gamma and .beta.
 LoadedParameters load_parameters(const std::string& folder, const ModelConfig& config,
                                  const ParameterLayout& layout, const LoadOptions& options);
 
@@ -43,7 +45,8 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
                                     const ModelConfig& config, const ParameterLayout& layout,
                                     const LoadOptions& options);
 
-// Writes config.json and model.safetensors.
+// Writes config.json and model.safetensors; of a model of embeddings a folder of
+// sentence-transformers (embeddings/sentence_folder.h).
 void save_model(const std::string& folder, const ModelConfig& config, const ParameterLayout& layout,
                 const std::vector<float>& values);
 

@@ -227,6 +227,7 @@ bool is_detail(const std::string& name) {
   for (const char* beginning : {"precision_", "recall_", "roc_auc", "average_precision"}) {
     if (name.starts_with(beginning)) return true;
   }
+  if (name.find("precision@") != name.npos || name.find("recall@") != name.npos) return true;
   return name == "balanced_accuracy" || name == "subset_accuracy" || name == "hamming_loss" ||
          name.ends_with(kWeighted) || is_of_class(name);
 }

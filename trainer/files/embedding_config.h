@@ -32,6 +32,9 @@ struct EmbeddingConfig {
   // Rank 0 only: texts that come before a text, by name: {"query", "query: "}.
   std::vector<std::pair<std::string, std::string>> prompts = {};
   std::string default_prompt = {};  // a name; empty: none
+  int max_length = 0;               // most tokens of a text; 0: the folder does not say
+  bool lower_case = false;          // the tokenizer gets texts in lower case
+  std::string similarity = {};      // similarity_fn_name; empty: cosine
   bool operator==(const EmbeddingConfig&) const = default;
 };
 

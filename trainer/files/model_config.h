@@ -2,10 +2,12 @@
 // config.json of an encoder with a head, with the same field names for all families.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "trainer/files/embedding_config.h"
+#include "trainer/files/tensor.h"
 #include "trainer/maths/activation.h"
 
 namespace dtl::trainer {
@@ -61,6 +63,9 @@ struct ModelConfig {
   // A reranker's: the name of the torch class between logits and scores, as sentence-transformers
   // writes it. Empty: its default, the sigmoid. Rank 0 only.
   std::string score_activation = {};
+  // Tensors that a saved model gets back as they were read; rank 0 only. Shared by copies of the
+  // config, since nobody changes them.
+  std::shared_ptr<const TensorMap> kept = {};
 };
 
 // Throws Error(kBadInput) naming file and key if dttrain cannot run the model (relative positions,

@@ -102,13 +102,16 @@ void visit(Visitor& v, Examples& examples) {
 
 template <class Visitor>
 void visit(Visitor& v, EmbeddingConfig& config) {
-  auto& [pooling, dense, normalize, prompts, default_prompt] = config;
+  auto& [pooling, dense, normalize, prompts, default_prompt, max_length, lower_case, similarity] =
+      config;
   v(pooling), v(normalize);
   std::uint64_t count = dense.size();
   v(count);
   dense.resize(count);
   for (DenseLayer& layer : dense) v(layer.outputs), v(layer.bias), v(layer.activation);
-  static_cast<void>(prompts), static_cast<void>(default_prompt);  // only rank 0 reads texts
+  // Only rank 0 reads texts and writes folders.
+  static_cast<void>(prompts), static_cast<void>(default_prompt), static_cast<void>(max_length);
+  static_cast<void>(lower_case), static_cast<void>(similarity);
 }
 
 // Visits every field. The compiler rejects a list that lacks one.
@@ -117,14 +120,14 @@ void visit(Visitor& v, ModelConfig& config) {
   auto& [type, vocab_size, hidden_size, layers, heads, intermediate_size, max_positions,
          type_vocab_size, activation, hidden_dropout, attention_dropout, classifier_dropout,
          layer_norm_eps, initializer_range, pad_token_id, qa_dropout, sinusoidal_positions, labels,
-         task, problem, columns, embedding, score_activation] = config;
+         task, problem, columns, embedding, score_activation, kept] = config;
   v(type), v(vocab_size), v(hidden_size), v(layers), v(heads), v(intermediate_size);
   v(max_positions), v(type_vocab_size), v(activation), v(hidden_dropout), v(attention_dropout);
   v(classifier_dropout), v(layer_norm_eps), v(initializer_range), v(pad_token_id), v(qa_dropout);
   v(sinusoidal_positions), v(labels), v(task), v(problem);
   visit(v, embedding);
-  // Only rank 0 reads data and writes config.json.
-  static_cast<void>(columns), static_cast<void>(score_activation);
+  // Only rank 0 reads data and writes folders.
+  static_cast<void>(columns), static_cast<void>(score_activation), static_cast<void>(kept);
 }
 
 // Visits every field that the ranks share, for both directions.

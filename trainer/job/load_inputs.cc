@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "base/text.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -20,10 +22,12 @@ namespace {
 // length.
 int usable_length(const Settings& s, const ModelConfig& config, const Tokenizer& tokenizer,
                   std::vector<std::string>& notices) {
-  int length = s.max_seq_length;
+  const bool any = s.max_seq_length == 0;
+  int length = any ? config.max_positions : s.max_seq_length;
   const auto limit = [&](std::int64_t most, const char* whose) {
     if (length <= most) return;
     length = static_cast<int>(most);
+    if (any) return;
     // Nobody need have given it.
     notices.push_back(fmt::format("{}--max_seq_length {} is more than {}: using {}",
                                   s.default_length ? "the default " : "", s.max_seq_length, whose,
@@ -55,6 +59,9 @@ void load_weights(const Settings& s, Prepared& prepared) {
       load_parameters(s.model, prepared.config, layout,
                       {static_cast<std::uint64_t>(s.seed), s.ignore_mismatched_sizes});
   prepared.parameters = std::move(loaded.values);
+  if (!loaded.kept.empty()) {
+    prepared.config.kept = std::make_shared<const TensorMap>(std::move(loaded.kept));
+  }
   if (!loaded.fresh.empty()) {
     prepared.notices.push_back(
         fmt::format("newly initialised (not in {}): {}", s.model, join(loaded.fresh, ", ")));
@@ -66,6 +73,18 @@ void load_weights(const Settings& s, Prepared& prepared) {
 }
 
 }  // namespace
+
+void check_vocabulary(const std::string& folder, const ModelConfig& config,
+                      const Tokenizer& tokenizer) {
+  // Larger ids would lie outside the embeddings. Fewer tokens than rows are common.
+  if (tokenizer.vocabulary_size() > config.vocab_size) {
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot use the vocabulary", folder),
+                fmt::format("it has {} tokens, the model's vocab_size is {}; transformers' "
+                            "resize_token_embeddings() makes the model larger",
+                            tokenizer.vocabulary_size(), config.vocab_size),
+                fmt::format("grep vocab_size {}", one_shell_word(folder + "/config.json")));
+  }
+}
 
 void prepare(const Settings& settings, Prepared& prepared) {
   if (settings.demo) {
@@ -81,14 +100,7 @@ void prepare(const Settings& settings, Prepared& prepared) {
   config = read_model_config(s.model);
   prepared.tokenizer = Tokenizer::load(s.model);
   const Tokenizer& tokenizer = *prepared.tokenizer;
-  // Larger ids would lie outside the embeddings. Fewer tokens than rows are common.
-  if (tokenizer.vocabulary_size() > config.vocab_size) {
-    throw Error(Exit::kBadInput, fmt::format("{}: cannot use the vocabulary", s.model),
-                fmt::format("it has {} tokens, the model's vocab_size is {}; transformers' "
-                            "resize_token_embeddings() makes the model larger",
-                            tokenizer.vocabulary_size(), config.vocab_size),
-                fmt::format("grep vocab_size {}", one_shell_word(s.model + "/config.json")));
-  }
+  check_vocabulary(s.model, config, tokenizer);
   prepared.length = usable_length(s, config, tokenizer, prepared.notices);
   const TaskKind& kind = task_kind(s.task);
   config.task = kind.head;

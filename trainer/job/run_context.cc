@@ -89,7 +89,7 @@ Run::Run(const Settings& given, Ranks& ranks, Prepared& from)
       writer(first() ? make_writer(given, from.config) : nullptr),
       // Create it after the writer, whose thread must keep all CPUs of the process.
       pool(default_threads(), true),
-      model(from.config, pool, loss_settings(given, from.label_weights)),
+      model(from.config, pool, loss_settings(given, from)),
       results(first() ? given.output_dir : "", first() ? event_folder(given) : ""),
       parameters(std::move(from.parameters)) {
   precision = precision_of("--bf16", settings.bf16);

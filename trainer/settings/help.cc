@@ -16,6 +16,7 @@ constexpr std::string_view kUsage =
     "               --output_dir FOLDER [option ...]\n"
     "       dttrain ARGUMENTS.json [option ...]      (or .toml)\n"
     "       dttrain init [option ...]                (make a model)\n"
+    "       dttrain encode [option ...]              (write embeddings of texts)\n"
     "       dttrain --demo\n";
 
 // Options that most users need, by row name. --help shows only these.
@@ -37,9 +38,10 @@ std::string help_text() {
   std::string text(kUsage);
   text +=
       "\n"
-      "Fine-tunes a BERT or DistilBERT model on CPUs, to classify texts or to answer\n"
-      "questions. Under dtlaunch, each rank runs the same command; only rank 0 reads\n"
-      "and writes files. Options are those of Hugging Face's run_glue.py and run_qa.py.\n";
+      "Fine-tunes a BERT or DistilBERT model on CPUs, to classify texts, to answer\n"
+      "questions or for search. Under dtlaunch, each rank runs the same command; only\n"
+      "rank 0 reads and writes files. Options are those of Hugging Face's run_glue.py\n"
+      "and run_qa.py, and of sentence-transformers.\n";
   text += options_text(common, kLayout);
   text +=
       "\n"

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "trainer/settings/candidate_options.h"
 #include "trainer/settings/classification_options.h"
+#include "trainer/settings/embedding_options.h"
 #include "trainer/settings/masked_options.h"
 #include "trainer/settings/stock_options.h"
 #include "trainer/settings/token_options.h"
@@ -83,7 +84,7 @@ Rows data_options() {
        "cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb, wnli, squad, squad_v2, ner, pos or chunk",
        into::text<&S::task_name>()},
       {group, {"--task"},
-       "auto|classification|qa|token_classification|reranking|multiple_choice|masked_lm",
+       "auto|classification|qa|token_classification|embeddings|reranking|multiple_choice|masked_lm",
        "what the model learns; auto: detect it from other options and files (auto)",
        into::word<&S::task>()},
       {group, {"--data_dir"}, "FOLDER", "folder of GLUE's files for --task_name: train.tsv, dev.tsv",
@@ -96,7 +97,7 @@ Rows data_options() {
       {group, {"--test_file"}, "FILE", "texts or questions to predict for",
        into::text<&S::test_file>()},
       {group, {"--text_column_names"}, "NAME[,NAME]",
-       "columns to join into one text (default: see COLUMNS in dttrain(1))",
+       "columns to join into one text, for embeddings one text each (see COLUMNS in dttrain(1))",
        into::text<&S::text_column_names>()},
       {group, {"--text_column_delimiter"}, "TEXT", "text between joined columns (a blank)",
        into::text<&S::text_column_delimiter>()},
@@ -113,7 +114,7 @@ Rows data_options() {
        "make a new head if the model's head has other labels",
        into::flag<&S::ignore_mismatched_sizes>()},
       {group, {"--max_seq_length"}, "N",
-       "most tokens per example; longer texts are cut (128; token classification: 512); question answering splits them (384)",
+       "most tokens per example; longer texts are cut (128; token classification: 512; embeddings: as the folder says); question answering splits them (384)",
        into::whole<&S::max_seq_length>(3, 1 << 20)},
       {group, {"--pad_to_max_length"}, "",
        "for question answering, same as --qa_loss padded; else no effect",
@@ -320,10 +321,10 @@ const OptionTable<Settings>& option_table() {
   static const OptionTable<S> kTable = [] {
     Rows all;
     // In the order that --help shows.
-    for (Rows (*part)() :
-         {data_options, action_options, training_options, evaluation_options, log_options,
-          classification_options, answer_options, token_option_rows, candidate_option_rows,
-          masked_option_rows, other_names, stock_option_rows, program_options}) {
+    for (Rows (*part)() : {data_options, action_options, training_options, evaluation_options,
+                           log_options, classification_options, answer_options, token_option_rows,
+                           embedding_option_rows, candidate_option_rows, masked_option_rows,
+                           other_names, stock_option_rows, program_options}) {
       for (OptionRow<S>& row : part()) all.push_back(std::move(row));
     }
     return OptionTable<S>(std::move(all));

@@ -101,10 +101,10 @@ Error unknown_key(const OptionPlace& at, const std::string& name) {
 
 [[noreturn]] void reject_word(const std::string& word, const std::vector<OptionPlace>& places) {
   if (const OptionPlace* at = find_place(places, word)) throw unknown_key(*at, at->key);
-  const std::vector<std::string> commands = {"init"};
+  const std::vector<std::string> commands = {"init", "encode"};
   const std::string near = word.starts_with("-")             ? usual_name(word)
                            : nearest(word, commands).empty() ? ""
-                                                             : "dttrain init";
+                                                             : "dttrain " + nearest(word, commands);
   throw Error(Exit::kUsage, word, word.starts_with("-") ? "unknown option" : "not an option",
               near.empty() ? kHelp : near);
 }

@@ -20,14 +20,13 @@ struct Settings {
   std::string data_dir;   // GLUE's folder with train.tsv, dev.tsv (dev_matched.tsv), test.tsv
   std::string task_name;  // cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb, wnli, squad, squad_v2,
                           // ner, pos, chunk; ""
-  // classification, qa, token_classification; auto: rank 0 calls data_task()
-  std::string task = "auto";
+  std::string task = "auto";  // a name of task_rules.h; auto: rank 0 calls data_task()
   bool do_train = false, do_eval = false, do_predict = false;
   bool demo = false;
   bool overwrite_output_dir = false;
   bool ignore_mismatched_sizes = false;
   std::int64_t max_train_samples = -1, max_eval_samples = -1, max_predict_samples = -1;
-  int max_seq_length = 0;       // 0 until set_task(): 128, for question answering 384
+  int max_seq_length = 0;       // 0 until set_task(), and then: what the model can
   bool default_length = false;  // nobody has given it
   bool pad_to_max_length = false;
   bool pad_was_said = false;  // the option was given
@@ -67,6 +66,18 @@ struct Settings {
   int n_best_size = 20;
   int max_answer_length = 30;  // tokens
   double null_score_diff_threshold = 0;
+
+  // Embeddings: see embedding_options.h.
+  std::string embedding_loss;  // empty: the data decides
+  double loss_scale = 20;
+  bool symmetric_loss = false;
+  double margin = 5;
+  std::string triplet_distance = "euclidean";
+  std::string matryoshka_dims, matryoshka_weights;  // numbers separated by commas
+  std::string pooling;                              // empty: the folder's
+  bool normalize_embeddings = false;
+  std::string prompts;  // a JSON object or one text
+  std::string corpus_file;
 
   std::int64_t train_batch = 8;   // per rank
   std::int64_t eval_batch = 8;    // per rank

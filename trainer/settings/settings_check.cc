@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "trainer/settings/classification_options.h"
+#include "trainer/settings/embedding_options.h"
 #include "trainer/settings/optim_args.h"
 #include "trainer/settings/schedule_options.h"
 #include "trainer/settings/task_rules.h"
@@ -104,6 +105,12 @@ void check_task(const Settings& s) {
     require(s.task == "auto" || std::find(tasks.begin(), tasks.end(), s.task) != tasks.end(),
             fmt::format("--{}", option.name), "only for " + task_words(tasks),
             fmt::format("--task {}", tasks.front()));
+  }
+  if (s.task == "embeddings") {
+    require(s.task_name.empty(), "--task embeddings",
+            fmt::format("--task_name {} is another task", s.task_name),
+            "--task " + task_of_name(s.task_name));
+    check_embedding_options(s);
   }
   require(s.data_dir.empty() || is_glue(s.task_name), "--data_dir " + s.data_dir,
           "needs the --task_name of a GLUE task", "--task_name sst2");

@@ -11,14 +11,16 @@ namespace dtl::trainer {
 namespace {
 
 constexpr std::string_view kClassification = "classification", kAnswers = "qa",
-                           kTokens = "token_classification", kReranking = "reranking",
-                           kChoice = "multiple_choice", kMasked = "masked_lm";
+                           kTokens = "token_classification", kEmbeddings = "embeddings",
+                           kReranking = "reranking", kChoice = "multiple_choice",
+                           kMasked = "masked_lm";
 
-constexpr std::array<TaskRules, 6> kTasks = {{
+constexpr std::array<TaskRules, 7> kTasks = {{
     {kClassification, "classification", 128, "loss", false},
     {kAnswers, "question answering", 384, "f1", true},
     // As run_ner.py, run_swag.py and run_mlm.py: what the tokenizers of BERT allow.
     {kTokens, "token classification", 512, "loss", false},
+    {kEmbeddings, "embeddings", 0, "loss", false},
     {kReranking, "reranking", 512, "loss", false},
     {kChoice, "multiple choice", 512, "loss", false},
     {kMasked, "masked language modelling", 512, "loss", false},
@@ -26,9 +28,9 @@ constexpr std::array<TaskRules, 6> kTasks = {{
 
 const std::vector<TaskOption>& task_options() {
   static const std::vector<TaskOption> options = {
-      {"text_column_names", {kClassification, kReranking, kChoice, kMasked}},
+      {"text_column_names", {kClassification, kEmbeddings, kReranking, kChoice, kMasked}},
       {"text_column_delimiter", {kClassification}},
-      {"label_column_name", {kClassification, kTokens, kReranking, kChoice}},
+      {"label_column_name", {kClassification, kTokens, kEmbeddings, kReranking, kChoice}},
       {"label_delimiter", {kClassification}},
       {"do_regression", {kClassification}},
       {"data_dir", {kClassification}},
@@ -54,6 +56,17 @@ const std::vector<TaskOption>& task_options() {
       {"text_column_name", {kTokens}},
       {"label_all_tokens", {kTokens}},
       {"return_entity_level_metrics", {kTokens}},
+      {"loss", {kEmbeddings}},
+      {"loss_scale", {kEmbeddings}},
+      {"symmetric_loss", {kEmbeddings}},
+      {"margin", {kEmbeddings}},
+      {"triplet_distance", {kEmbeddings}},
+      {"matryoshka_dims", {kEmbeddings}},
+      {"matryoshka_weights", {kEmbeddings}},
+      {"pooling", {kEmbeddings}},
+      {"normalize_embeddings", {kEmbeddings}},
+      {"prompts", {kEmbeddings}},
+      {"corpus_file", {kEmbeddings}},
   };
   return options;
 }

@@ -14,7 +14,7 @@ namespace dtl::trainer {
 struct TaskRules {
   std::string_view name;         // of --task
   std::string_view words;        // in sentences: "only for question answering"
-  int length;                    // default of --max_seq_length
+  int length;                    // default of --max_seq_length; 0: what the model can
   std::string_view best_metric;  // default of --metric_for_best_model
   bool greater_is_better;        // for that metric
 };

@@ -51,7 +51,7 @@ TaskScore score_labels(const ModelOutputs& of) {
   const ModelConfig& config = of.prepared.config;
   const Examples& examples = of.set.examples;
   const Settings& s = of.settings;
-  const LossSettings loss = loss_settings(s, of.prepared.label_weights);
+  const LossSettings loss = loss_settings(s, of.prepared);
   score.metrics = {{"loss", mean_loss(config.problem, examples, of.outputs, loss)}};
   const MetricList figures =
       task_metrics(metric_options(s), config.problem, examples, of.outputs, config.labels);

@@ -1,5 +1,7 @@
 #include "trainer/tasks/classifier_loss.h"
 
+#include "trainer/tasks/embedding_data.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,13 +74,14 @@ std::vector<double> label_weights(const Settings& settings, const ModelConfig& c
   return weights;
 }
 
-LossSettings loss_settings(const Settings& s, const std::vector<double>& label_weights) {
+LossSettings loss_settings(const Settings& s, const Prepared& prepared) {
   LossSettings loss;
   loss.label_smoothing = s.label_smoothing;
   loss.qa_loss = s.qa_loss == "padded" ? QaLoss::kPadded : QaLoss::kMasked;
   if (s.reranking_loss == "softmax") loss.candidates = CandidateLoss::kSoftmax;
   loss.focal_gamma = s.focal_gamma;
-  loss.label_weights = label_weights;
+  loss.label_weights = prepared.label_weights;
+  loss.embedding = embedding_loss_settings(s, !prepared.train.targets.empty());
   return loss;
 }
 

@@ -8,6 +8,7 @@
 #include "trainer/files/model_config.h"
 #include "trainer/model/loss.h"
 #include "trainer/settings/settings.h"
+#include "trainer/tasks/prepared.h"
 
 namespace dtl::trainer {
 
@@ -19,6 +20,7 @@ namespace dtl::trainer {
 std::vector<double> label_weights(const Settings& settings, const ModelConfig& config,
                                   const Examples& training, std::vector<std::string>& notices);
 
-LossSettings loss_settings(const Settings& settings, const std::vector<double>& label_weights);
+// Of any task. `prepared`: for the weights of labels, and whether the training data has targets.
+LossSettings loss_settings(const Settings& settings, const Prepared& prepared);
 
 }  // namespace dtl::trainer

@@ -8,9 +8,9 @@
 namespace dtl::trainer {
 
 std::span<const TaskKind* const> task_kinds() {
-  static constexpr std::array<const TaskKind*, 6> kinds = {
-      &kClassification, &kQuestionAnswering, &kTokenClassification,
-      &kReranking,      &kMultipleChoice,    &kMaskedLm};
+  static constexpr std::array<const TaskKind*, 7> kinds = {
+      &kClassification, &kQuestionAnswering, &kTokenClassification, &kEmbeddings, &kReranking,
+      &kMultipleChoice, &kMaskedLm};
   return kinds;
 }
 

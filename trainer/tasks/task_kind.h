@@ -59,7 +59,7 @@ std::span<const TaskKind* const> task_kinds();
 // The kind with this value of --task, which must be one of them.
 const TaskKind& task_kind(std::string_view name);
 
-extern const TaskKind kClassification, kQuestionAnswering, kTokenClassification, kReranking,
-    kMultipleChoice, kMaskedLm;
+extern const TaskKind kClassification, kQuestionAnswering, kTokenClassification, kEmbeddings,
+    kReranking, kMultipleChoice, kMaskedLm;
 
 }  // namespace dtl::trainer
