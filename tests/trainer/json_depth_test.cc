@@ -1,4 +1,4 @@
-#include "trainer/files/json_depth.h"
+#include "trainer/json/json_depth.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/tasks/ranking_metrics.h"
+#include "trainer/data/ranking.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@
 #include "base/files/new_file.h"
 #include "base/text.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/files/json_text.h"
+#include "trainer/json/json_text.h"
 #include "trainer/files/safetensors.h"
 #include "trainer/step/optimizer_state.h"
 

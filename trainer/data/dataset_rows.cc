@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "trainer/data/data_file.h"
-#include "trainer/files/json_fault.h"
-#include "trainer/files/json_list.h"
+#include "trainer/json/json_fault.h"
+#include "trainer/json/json_list.h"
 #include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {

@@ -2,6 +2,7 @@
 // How well scores rank positive examples above the others, with the formulas of scikit-learn. Pure
 // functions; equal scores count as one step of the curve. NaN scores give NaN.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -27,5 +28,26 @@ std::vector<double> of_columns(RankingFigure figure, PositiveFlags truth, Ranked
 // without any column with some the mean is 0.
 double macro_mean(const std::vector<double>& values);
 double weighted_mean(const std::vector<double>& values, PositiveFlags truth);
+
+// One passage for a query. For the three figures, relevance is yes or no; all are 0 for a query
+// without a relevant passage.
+struct RankedPassage {
+  double score = 0;
+  bool relevant = false;
+};
+using RankedPassages = std::span<const RankedPassage>;
+
+// 1 / the place of the first relevant passage, or 0 beyond place k. Of equal scores, later passages
+// come first, as in sentence-transformers' CrossEncoderRerankingEvaluator.
+double reciprocal_rank(RankedPassages passages, std::size_t k);
+
+// Normalised discounted cumulative gain of the first k places (Järvelin and Kekäläinen 2002), with
+// the mean gain for equal scores, as scikit-learn's ndcg_score.
+double ndcg(RankedPassages passages, std::size_t k);
+
+double average_precision(RankedPassages passages);
+
+// Places from 1, the highest score first; in the order of the passages.
+std::vector<std::size_t> places(RankedPassages passages);
 
 }  // namespace dtl::trainer

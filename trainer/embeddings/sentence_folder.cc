@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "trainer/embeddings/module_names.h"
-#include "trainer/files/json_text.h"
+#include "trainer/json/json_text.h"
 #include "trainer/files/tensor_files.h"
 
 namespace dtl::trainer {

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/files/new_file.h"
-#include "trainer/files/json_text.h"
+#include "trainer/json/json_text.h"
 #include "trainer/files/model_family.h"
 #include "trainer/files/model_keys.h"
 #include "trainer/files/task_head.h"

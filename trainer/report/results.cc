@@ -18,8 +18,8 @@
 #include "base/fd.h"
 #include "base/files/new_file.h"
 #include "base/text.h"
-#include "trainer/files/json_depth.h"
-#include "trainer/files/json_text.h"
+#include "trainer/json/json_depth.h"
+#include "trainer/json/json_text.h"
 #include "trainer/report/event_file.h"
 
 namespace dtl::trainer {

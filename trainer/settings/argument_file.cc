@@ -11,8 +11,8 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/toml_file.h"
-#include "trainer/files/json_depth.h"
-#include "trainer/files/json_text.h"
+#include "trainer/json/json_depth.h"
+#include "trainer/json/json_text.h"
 
 namespace dtl::trainer {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "trainer/files/json_depth.h"
+#include "trainer/json/json_depth.h"
 
 namespace dtl::trainer {
 namespace {

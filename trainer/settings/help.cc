@@ -24,7 +24,7 @@ constexpr std::string_view kCommon[] = {
     "--model_name_or_path", "--train_file",    "--validation_file", "--test_file",
     "--do_train",           "--do_eval",       "--do_predict",      "--output_dir",
     "--label_column_name",  "--task_name",     "--max_seq_length",  "--per_device_train_batch_size",
-    "--num_train_epochs",   "--learning_rate", "--eval_strategy",   "--save_steps",
+    "--num_train_epochs",   "--learning_rate", "--eval_strategy",   "--task",
 };
 
 }  // namespace
@@ -38,10 +38,9 @@ std::string help_text() {
   std::string text(kUsage);
   text +=
       "\n"
-      "Fine-tunes a BERT or DistilBERT model on CPUs, to classify texts, to answer\n"
-      "questions or for search. Under dtlaunch, each rank runs the same command; only\n"
-      "rank 0 reads and writes files. Options are those of Hugging Face's run_glue.py\n"
-      "and run_qa.py, and of sentence-transformers.\n";
+      "Fine-tunes a BERT or DistilBERT model on CPUs, for labels, answers, search and\n"
+      "other tasks (--task), with the options of Hugging Face's scripts. Under dtlaunch,\n"
+      "each rank runs the same command; only rank 0 reads and writes files.\n";
   text += options_text(common, kLayout);
   text +=
       "\n"

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/options/option_table.h"
 #include "base/text.h"
-#include "trainer/files/json_depth.h"
+#include "trainer/json/json_depth.h"
 
 namespace dtl::trainer {
 namespace {

@@ -17,7 +17,7 @@
 #include "trainer/maths/thread_pool.h"
 #include "trainer/model/loss.h"
 #include "trainer/tasks/candidates.h"
-#include "trainer/tasks/ranking_metrics.h"
+#include "trainer/data/ranking.h"
 #include "trainer/tasks/task_kind.h"
 
 namespace dtl::trainer {

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "trainer/files/json_text.h"
+#include "trainer/json/json_text.h"
 #include "trainer/files/model_keys.h"
 
 namespace dtl::trainer {

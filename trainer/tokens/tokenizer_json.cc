@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "trainer/files/json_text.h"
+#include "trainer/json/json_text.h"
 #include "trainer/files/model_keys.h"
 
 namespace dtl::trainer {

@@ -1,6 +1,6 @@
 // nlohmann-json's message names a byte and states of its grammar. This finds the place again and
 // describes it in words. It rescans the text, because a failed parse keeps nothing.
-#include "trainer/files/json_fault.h"
+#include "trainer/json/json_fault.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Callers pass text that a parser has accepted. So only values that may end the text are checked
 // against its end.
-#include "trainer/files/json_scan.h"
+#include "trainer/json/json_scan.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Tells three layouts apart without a full parse: a list, an object with a list, one value per
 // line. Elements stay bytes that the readers parse one by one, so a large file does not become a
 // large tree.
-#include "trainer/files/json_list.h"
+#include "trainer/json/json_list.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "trainer/files/json_fault.h"
-#include "trainer/files/json_scan.h"
+#include "trainer/json/json_fault.h"
+#include "trainer/json/json_scan.h"
 
 namespace dtl::trainer {
 namespace {

@@ -1,5 +1,5 @@
 // Counts brackets outside strings. The parser reports invalid JSON later.
-#include "trainer/files/json_depth.h"
+#include "trainer/json/json_depth.h"
 
 namespace dtl::trainer {
 namespace {

@@ -1,6 +1,6 @@
 // Positions for messages. nlohmann-json does not keep positions, so this finds values again by
 // their keys.
-#include "trainer/files/json_text.h"
+#include "trainer/json/json_text.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "trainer/files/json_depth.h"
-#include "trainer/files/json_fault.h"
-#include "trainer/files/json_scan.h"
+#include "trainer/json/json_depth.h"
+#include "trainer/json/json_fault.h"
+#include "trainer/json/json_scan.h"
 
 namespace dtl::trainer {
 namespace {
