@@ -21,10 +21,11 @@ constexpr std::string_view kUsage =
 
 // Options that most users need, by row name. --help shows only these.
 constexpr std::string_view kCommon[] = {
-    "--model_name_or_path", "--train_file",    "--validation_file", "--test_file",
-    "--do_train",           "--do_eval",       "--do_predict",      "--output_dir",
-    "--label_column_name",  "--task_name",     "--max_seq_length",  "--per_device_train_batch_size",
-    "--num_train_epochs",   "--learning_rate", "--eval_strategy",   "--task",
+    "--model_name_or_path", "--train_file",     "--validation_file",
+    "--test_file",          "--do_train",       "--do_eval",
+    "--do_predict",         "--output_dir",     "--label_column_name",
+    "--task_name",          "--max_seq_length", "--per_device_train_batch_size",
+    "--num_train_epochs",   "--learning_rate",  "--task",
 };
 
 }  // namespace
@@ -39,8 +40,8 @@ std::string help_text() {
   text +=
       "\n"
       "Fine-tunes a BERT or DistilBERT model on CPUs, for labels, answers, search and\n"
-      "other tasks (--task), with the options of Hugging Face's scripts. Under dtlaunch,\n"
-      "each rank runs the same command; only rank 0 reads and writes files.\n";
+      "other tasks (--task), with the options of Hugging Face's scripts. Under\n"
+      "dtlaunch, each rank runs the same command; only rank 0 reads and writes files.\n";
   text += options_text(common, kLayout);
   text +=
       "\n"
