@@ -18,7 +18,7 @@ import documented
 
 LIMIT_S = 90
 FRACTION = re.compile(r"\d+\.\d+")
-documented.PROGRAMS += ("cat", "cmp", "kubectl", "mpicc", "openssl", "sh")
+documented.PROGRAMS += ("cat", "cmp", "head", "kubectl", "mpicc", "openssl", "sh")
 LEFT_OUT = {"kubectl": "a cluster of Kubernetes", "openssl": "a cluster of Kubernetes"}
 
 
