@@ -43,7 +43,8 @@ def after_the_end():
     changed = {name for name in after if after[name] != before.get(name)}
     events = {name for name in changed if name.startswith("runs/")}
     check(changed - events == {"all_results.json", "eval_results.json", "metrics.jsonl",
-                               "predict_results.json", "predict_results.txt"} and len(events) == 1,
+                               "predict_results.json", "predict_results.txt",
+                               "predictions.jsonl"} and len(events) == 1,
           "writes their files alone", changed)
     check(after["metrics.jsonl"].startswith(before["metrics.jsonl"]), "and adds to the log")
     last = rows("ended")[-1]

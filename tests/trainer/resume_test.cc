@@ -237,8 +237,9 @@ TEST(SavedState, NoticesAnotherLossOfEmbeddings) {
   saved.setup.loss.embedding.margin = 1;  // of triplets only
   EXPECT_EQ(saved.complaint(), "");
   saved.setup.loss.embedding.scale = 0.05;
-  EXPECT_THAT(saved.complaint(), HasSubstr("the loss was 'cosent, scale 20, dimensions 9 4' and is "
-                                           "'cosent, scale 0.05, dimensions 9 4'"));
+  EXPECT_THAT(saved.complaint(),
+              HasSubstr("the loss was 'cosent, scale 20, dimensions 9 4, mean pooling' and is "
+                        "'cosent, scale 0.05, dimensions 9 4, mean pooling'"));
 }
 
 TEST(SavedState, NoticesAnotherScheduleOrMomentum) {

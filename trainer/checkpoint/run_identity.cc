@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "trainer/embeddings/sentence_folder.h"
+
 namespace dtl::trainer {
 namespace {
 
@@ -114,8 +116,19 @@ void compare_optimizers(Comparison& compare, const OptimizerSettings& saved,
 }
 
 std::string loss_name(const RunIdentity& run) {
-  return run.embedding_loss.empty() ? "that of another task"
-                                    : fmt::format("'{}'", run.embedding_loss);
+  return run.task_loss.empty() ? "that of another task" : fmt::format("'{}'", run.task_loss);
+}
+
+// What the options of one task change; empty: nothing.
+std::string task_loss(const Model<float>& model) {
+  const ModelConfig& config = model.config();
+  if (config.task == Task::kReranking) {
+    return model.loss().candidates == CandidateLoss::kSoftmax ? "softmax" : "binary";
+  }
+  if (config.task != Task::kEmbeddings) return "";
+  return fmt::format("{}, {} pooling{}", describe(model.loss().embedding),
+                     pooling_name(config.embedding.pooling),
+                     config.embedding.normalize ? ", normalized" : "");
 }
 
 }  // namespace
@@ -132,9 +145,7 @@ RunIdentity identity_of(const Model<float>& model, const TrainSettings& settings
   identity.optimizer = settings.optimizer;
   identity.precision = precision;
   identity.gradient_wire = settings.gradient_wire;
-  if (model.config().task == Task::kEmbeddings) {
-    identity.embedding_loss = describe(model.loss().embedding);
-  }
+  identity.task_loss = task_loss(model);
   identity.label_smoothing = model.loss().label_smoothing;
   identity.focal_gamma = model.loss().focal_gamma;
   identity.label_weights = model.loss().label_weights;
@@ -198,7 +209,7 @@ std::vector<std::string> differences(const RunIdentity& saved, const RunIdentity
     compare("gradient_wire", gradient_wire_name(*saved.gradient_wire),
             gradient_wire_name(*now.gradient_wire));
   }
-  if (saved.embedding_loss != now.embedding_loss) {
+  if (saved.task_loss != now.task_loss) {
     compare.say(fmt::format("the loss was {} and is {}", loss_name(saved), loss_name(now)));
   }
   if (saved.label_smoothing && now.label_smoothing) {

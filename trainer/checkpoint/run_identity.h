@@ -24,7 +24,9 @@ struct RunIdentity {
   // Unknown: not compared; old checkpoints lack them.
   std::optional<Precision> precision = {};
   std::optional<dt_wire> gradient_wire = {};
-  std::string embedding_loss = {};  // describe() of it; empty: another task
+  // Of embeddings and reranking, with what else of their options the loss follows from. Empty:
+  // another task.
+  std::string task_loss = {};
   std::optional<double> label_smoothing = {};
   // Older programs had neither.
   double focal_gamma = 0;

@@ -87,7 +87,7 @@ std::string text_of(const RunIdentity& run, std::int64_t step,
   json["schedule_decay_type"] = curve_name(o.shape.decay_curve);
   if (run.precision) json["precision"] = precision_name(*run.precision);
   if (run.gradient_wire) json["gradient_wire"] = gradient_wire_name(*run.gradient_wire);
-  if (!run.embedding_loss.empty()) json["embedding_loss"] = run.embedding_loss;
+  if (!run.task_loss.empty()) json["task_loss"] = run.task_loss;
   if (run.label_smoothing) json["label_smoothing_factor"] = *run.label_smoothing;
   if (run.focal_gamma > 0) json["focal_gamma"] = run.focal_gamma;
   if (!run.label_weights.empty()) json["label_weights"] = run.label_weights;
@@ -168,7 +168,7 @@ RunIdentity run_in(const StateText& text) {
   if (text.has("gradient_wire")) {
     run.gradient_wire = text.word("gradient_wire", gradient_wire_named);
   }
-  if (text.has("embedding_loss")) text.get("embedding_loss", run.embedding_loss);
+  if (text.has("task_loss")) text.get("task_loss", run.task_loss);
   if (text.has("label_smoothing_factor")) {
     text.get("label_smoothing_factor", run.label_smoothing.emplace());
   }
