@@ -16,8 +16,9 @@
 #include "base/files/new_file.h"
 #include "base/text.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/json/json_text.h"
+#include "trainer/embeddings/sentence_folder.h"
 #include "trainer/files/safetensors.h"
+#include "trainer/json/json_text.h"
 #include "trainer/step/optimizer_state.h"
 
 namespace dtl::trainer {
@@ -190,11 +191,28 @@ void read_tensor(const SafetensorsFile& file, const std::string& name,
   file.read(*entry, to);
 }
 
-// All tensors must exist with the expected shapes.
-std::vector<float> read_parameters(const SafetensorsFile& file, const ParameterLayout& layout) {
+// All tensors must exist with the expected shapes. A model that makes embeddings has its dense
+// layers in folders of their own, and its other tensors without the encoder's prefix.
+std::vector<float> read_parameters(const std::string& folder, const SafetensorsFile& file,
+                                   const ParameterLayout& layout) {
   std::vector<float> values(static_cast<std::size_t>(layout.total));
+  TensorMap dense;
   for (const ParameterInfo& tensor : layout.tensors) {
-    read_tensor(file, tensor.name, tensor.shape, values.data() + tensor.offset);
+    if (is_dense_tensor(tensor.name)) {
+      if (dense.empty()) dense = read_dense_tensors(folder);
+      const auto found = dense.find(tensor.name);
+      if (found == dense.end() || found->second.shape != tensor.shape) {
+        throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", folder, tensor.name),
+                    found == dense.end() ? "it is missing" : "it is of another shape");
+      }
+      std::copy(found->second.values.begin(), found->second.values.end(),
+                values.begin() + tensor.offset);
+      continue;
+    }
+    const std::string plain = tensor.name.substr(tensor.name.find('.') + 1);
+    const bool has_prefix = file.find(tensor.name) != nullptr || file.find(plain) == nullptr;
+    read_tensor(file, has_prefix ? tensor.name : plain, tensor.shape,
+                values.data() + tensor.offset);
   }
   return values;
 }
@@ -254,7 +272,7 @@ TrainingState read_training_state(const std::string& folder, const ParameterLayo
   const OptimizerState kept = optimizer_state(layout, identity.optimizer);
   const std::int64_t step = state.step;
   // Files do not store the gaps between tensors; they are 0 on every rank.
-  state = state_at_start(read_parameters(model, layout), kept);
+  state = state_at_start(read_parameters(folder, model, layout), kept);
   state.step = step;
   for (const ParameterInfo& tensor : layout.tensors) {
     check_numbers(

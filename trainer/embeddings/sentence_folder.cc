@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "trainer/embeddings/module_names.h"
-#include "trainer/json/json_text.h"
 #include "trainer/files/tensor_files.h"
+#include "trainer/json/json_text.h"
 
 namespace dtl::trainer {
 namespace {

@@ -13,10 +13,10 @@
 
 #include "base/error.h"
 #include "base/files/new_file.h"
-#include "trainer/json/json_text.h"
 #include "trainer/files/model_family.h"
 #include "trainer/files/model_keys.h"
 #include "trainer/files/task_head.h"
+#include "trainer/json/json_text.h"
 
 namespace dtl::trainer {
 namespace {

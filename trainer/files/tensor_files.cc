@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "trainer/json/json_text.h"
 #include "trainer/files/model_keys.h"
 #include "trainer/files/safetensors.h"
 #include "trainer/files/torch_file.h"
+#include "trainer/json/json_text.h"
 
 namespace dtl::trainer {
 namespace {

@@ -14,10 +14,10 @@
 #include "trainer/data/column_choice.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/metrics.h"
+#include "trainer/data/ranking.h"
 #include "trainer/maths/thread_pool.h"
 #include "trainer/model/loss.h"
 #include "trainer/tasks/candidates.h"
-#include "trainer/data/ranking.h"
 #include "trainer/tasks/task_kind.h"
 
 namespace dtl::trainer {

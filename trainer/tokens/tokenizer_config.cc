@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "trainer/json/json_text.h"
 #include "trainer/files/model_keys.h"
+#include "trainer/json/json_text.h"
 
 namespace dtl::trainer {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "trainer/json/json_text.h"
 #include "trainer/files/model_keys.h"
+#include "trainer/json/json_text.h"
 
 namespace dtl::trainer {
 namespace {
