@@ -213,7 +213,9 @@ TEST(TagScores, AreShownByEntityAndByWord) {
   EXPECT_EQ(score.metrics[0].first, "loss");
   EXPECT_NEAR(score.metrics[0].second, 6.0003, 1e-3);
   EXPECT_NEAR(score.metrics[4].second, 1.0 / 3, 1e-12);
-  EXPECT_THAT(score.lines, ElementsAre(HasSubstr("entity  precision  recall"), HasSubstr("X")));
+  EXPECT_THAT(score.lines,
+              ElementsAre(HasSubstr("entity         precision  recall"), HasSubstr("X"),
+                          HasSubstr("mean"), HasSubstr("weighted mean")));
   const EvaluationView view = kTokenClassification.view(of, score);
   EXPECT_EQ(view.headline.name, "F1");
   ASSERT_EQ(view.tables.size(), 2U);
