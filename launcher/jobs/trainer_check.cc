@@ -24,7 +24,8 @@ bool names_file_of_options(const std::vector<std::string>& command) {
 bool can_be_checked(const Program& program, const TrainerCheck& check) {
   const std::vector<std::string>& command = program.command;
   if (command.empty() || command[0] != "dttrain") return false;
-  if (command.size() > 1 && command[1] == "init") return false;  // another program
+  // Commands with options of their own.
+  if (command.size() > 1 && (command[1] == "init" || command[1] == "encode")) return false;
   if (!names_file_of_options(command)) return true;
   // It may be on the ranks' hosts alone, and in another folder it would not be found.
   std::error_code failed;

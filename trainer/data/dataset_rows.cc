@@ -347,9 +347,15 @@ std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string 
   if (ending == ".tsv") return std::make_unique<TsvRows>(std::move(lines));
   if (ending == ".csv") return std::make_unique<CsvRows>(std::move(lines));
   if (json) return std::make_unique<JsonRows>(std::move(lines), std::move(list), list_delimiter);
+  const bool tags = ending == ".conll" || ending == ".iob" || ending == ".bio";
+  const bool plain_text = ending == ".txt" && std::string_view(kind) == ".csv" &&
+                          first.find(',') == std::string_view::npos;
   throw Error(Exit::kBadInput, path + ": cannot read the data set",
               "its name does not end in .tsv, .csv, .json or .jsonl",
-              fmt::format("cp {} {}", one_shell_word(path), one_shell_word(path + kind)));
+              tags ? "--task token_classification"
+              : plain_text
+                  ? "--task masked_lm"
+                  : fmt::format("cp {} {}", one_shell_word(path), one_shell_word(path + kind)));
 }
 
 std::unique_ptr<RowReader> make_line_reader(const std::string& path, std::string bytes) {

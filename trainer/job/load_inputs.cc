@@ -13,6 +13,7 @@
 #include "trainer/files/model_family.h"
 #include "trainer/job/demo.h"
 #include "trainer/job/hub_cache.h"
+#include "trainer/settings/task_rules.h"
 #include "trainer/tasks/task_kind.h"
 
 namespace dtl::trainer {
@@ -61,6 +62,13 @@ void load_weights(const Settings& s, Prepared& prepared) {
   prepared.parameters = std::move(loaded.values);
   if (!loaded.kept.empty()) {
     prepared.config.kept = std::make_shared<const TensorMap>(std::move(loaded.kept));
+  }
+  if (!loaded.fresh.empty() && !s.do_train && !s.ignore_mismatched_sizes) {
+    throw Error(
+        Exit::kBadInput, fmt::format("{}: cannot use the model", s.model),
+        fmt::format("it has no head for {}, and a new one would answer at random: {} missing",
+                    task_rules(s.task).words, join(loaded.fresh, ", ")),
+        "--do_train --train_file FILE");
   }
   if (!loaded.fresh.empty()) {
     prepared.notices.push_back(

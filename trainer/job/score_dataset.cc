@@ -49,7 +49,8 @@ void check_best_metric(const Settings& s, const ModelConfig& config, const Quest
       longer != names.end() ? *longer : nearest(s.metric_for_best_model, names);
   throw Error(Exit::kUsage, fmt::format("--metric_for_best_model {}", s.metric_for_best_model),
               "not a figure of the evaluation: " + join(shown, ", "),
-              near.empty() ? "dttrain --help" : "--metric_for_best_model " + one_shell_word(near));
+              near.empty() ? "--metric_for_best_model " + one_shell_word(names.front())
+                           : "--metric_for_best_model " + one_shell_word(near));
 }
 
 // Metrics of infinities and NaN would look like those of a bad model.

@@ -268,7 +268,9 @@ ReportHeadline evaluation_headline(const MetricList& metrics, std::int64_t count
   const std::string name = metric_name(main->first);
   ReportHeadline headline{text(*main), name.empty() ? main->first : name, ""};
   if (form.of_100) headline.name += " (of 100)";
-  headline.detail = "on the evaluation set, " + plural(count, std::string(form.unit));
+  headline.detail = "on the evaluation set, " + (form.unit == "query" && count != 1
+                                                     ? fmt::format("{} queries", count)
+                                                     : plural(count, std::string(form.unit)));
   for (const auto& metric : metrics) {
     const std::string other = metric_name(metric.first);
     if (metric.first == main->first || other.empty()) continue;

@@ -258,7 +258,7 @@ Rows evaluation_options() {
        "metric that decides which model is best (loss; question answering: f1)",
        into::text<&S::metric_for_best_model>()},
       {group, {"--greater_is_better"}, "",
-       "a higher metric is better (unless its name ends in loss)",
+       "a higher metric is better (unless it is a loss or an error)",
        into::flag<&S::greater_is_better>()},
       {group, {"--early_stopping_patience"}, "N",
        "stop after N evaluations without improvement; 0: never (0)",

@@ -59,6 +59,12 @@ void check_task_name(Settings& s) {
               near.empty() ? "dttrain --help" : "--task_name " + near);
 }
 
+bool is_better_low(const std::string& metric) {
+  constexpr std::array<std::string_view, 4> kErrors = {"perplexity", "mse", "rmse", "mae"};
+  return metric.ends_with("loss") ||
+         std::find(kErrors.begin(), kErrors.end(), metric) != kErrors.end();
+}
+
 std::string first_file(const Settings& s) {
   for (const std::string* file : {&s.train_file, &s.validation_file, &s.test_file}) {
     if (!file->empty()) return *file;
@@ -250,9 +256,9 @@ void complete_settings(Settings& s, const std::set<std::string>& given) {
   check_best(s);
   check_training(s);
   check_reports(s);
-  // transformers' rule: smaller is better for a loss, greater for other metrics.
+  // transformers knows losses alone, and would choose the model with the largest error.
   if (!s.metric_for_best_model.empty() && !given.contains("greater_is_better")) {
-    s.greater_is_better = !s.metric_for_best_model.ends_with("loss");
+    s.greater_is_better = !is_better_low(s.metric_for_best_model);
   }
   s.task = task_of_options(s);
   check_task(s);
@@ -296,7 +302,7 @@ Settings default_settings(const Settings& s) {
   if (s.task == "qa" && s.pad_to_max_length) usual.qa_loss = "padded";
   if (chooses_best(s)) usual.metric_for_best_model = rules.best_metric;
   const std::string& metric = s.metric_for_best_model;
-  usual.greater_is_better = !metric.empty() && !metric.ends_with("loss");
+  usual.greater_is_better = !metric.empty() && !is_better_low(metric);
   return usual;
 }
 

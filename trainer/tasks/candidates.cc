@@ -36,22 +36,19 @@ struct Indices {
 
 Indices find_columns(const std::string& path, const std::vector<std::string>& header,
                      const CandidateColumns& columns) {
-  const auto find = [&](const std::string& name, const char* option) {
+  const auto find = [&](const std::string& name) {
     const int column = column_named(header, name);
     if (column >= 0) return column;
-    const std::string near = nearest(name, header);
     throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find a column", path),
-                without_column(header, name),
-                near.empty() ? "head -n 3 " + one_shell_word(path)
-                             : fmt::format("{} {}", option, one_shell_word(near)));
+                without_column(header, name), "head -n 3 " + one_shell_word(path));
   };
   Indices at;
-  at.text = static_cast<std::size_t>(find(columns.text, "--text_column_names"));
-  if (!columns.start.empty()) at.start = find(columns.start, "--text_column_names");
+  at.text = static_cast<std::size_t>(find(columns.text));
+  if (!columns.start.empty()) at.start = find(columns.start);
   for (const std::string& name : columns.candidates) {
-    at.candidates.push_back(static_cast<std::size_t>(find(name, "--text_column_names")));
+    at.candidates.push_back(static_cast<std::size_t>(find(name)));
   }
-  if (!columns.label.empty()) at.label = find(columns.label, "--label_column_name");
+  if (!columns.label.empty()) at.label = find(columns.label);
   return at;
 }
 

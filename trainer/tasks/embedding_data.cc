@@ -123,8 +123,10 @@ void prepare_training(const Settings& s, Prepared& prepared) {
   for (const auto& [name, text] : given_prompts(s)) {
     const auto& columns = groups.columns;
     if (name.empty() || std::find(columns.begin(), columns.end(), name) != columns.end()) continue;
-    prepared.notices.push_back(fmt::format("--prompts: {} has no column '{}', only {}",
-                                           s.train_file, name, join(columns, ", ")));
+    throw Error(
+        Exit::kUsage, fmt::format("--prompts '{}'", s.prompts),
+        fmt::format("{} has no column '{}', only {}", s.train_file, name, join(columns, ", ")),
+        "head -n 1 " + one_shell_word(s.train_file));
   }
   prepared.train = encode_text_groups(groups, prompts_of(prepared.config.embedding, groups.columns),
                                       text_encoding(prepared));
@@ -158,7 +160,14 @@ void prepare_evaluation(const Settings& s, Prepared& prepared) {
   set->kind = kind_of(s, set->groups);
   const bool scored = s.do_train ? !prepared.train.targets.empty() : set->groups.scored();
   set->loss = embedding_loss_name(s, scored);
-  set->by_id = corpus && is_id_column(set->groups.columns[1]);
+  set->by_id = is_id_column(set->groups.columns[1]);
+  if (set->by_id && !corpus) {
+    throw Error(
+        Exit::kBadInput, s.validation_file + ": cannot evaluate",
+        fmt::format("its column {} has ids of passages, which must be in a file of their own",
+                    set->groups.columns[1]),
+        "--corpus_file FILE");
+  }
   if (set->groups.scored() && set->groups.texts() != 2) {
     throw Error(Exit::kBadInput, s.validation_file + ": cannot evaluate",
                 fmt::format("a score is of two texts, and there are {}: {}", set->groups.texts(),

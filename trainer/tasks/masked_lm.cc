@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/text.h"
@@ -12,6 +13,7 @@
 #include "trainer/data/dataset_rows.h"
 #include "trainer/maths/on_threads.h"
 #include "trainer/maths/thread_pool.h"
+#include "trainer/model/masking.h"
 #include "trainer/tasks/task_kind.h"
 
 namespace dtl::trainer {
@@ -146,7 +148,8 @@ Examples make_examples(const Settings& s, Prepared& prepared, const Lines& lines
   if (lines.blank > 0) said += fmt::format("; {} blank", lines.blank);
   if (examples.cut > 0) said += fmt::format("; {} cut at {} tokens", examples.cut, length);
   if (!s.line_by_line) {
-    said += fmt::format("; {} of {} tokens", plural(examples.size(), "example"), length);
+    said += fmt::format("; {} of {} tokens", plural(examples.size(), "example"),
+                        std::min<std::int64_t>(prepared.length, std::ssize(examples.ids)));
   }
   if (left_out > 0) said += fmt::format("; the last {} tokens left out", left_out);
   return examples;
@@ -184,9 +187,17 @@ void prepare_masked(const Settings& s, Prepared& prepared) {
                                            : read_lines(s, s.validation_file, s.max_eval_samples);
   }
   if (s.do_train) prepared.train = make_examples(s, prepared, train);
-  if (s.do_eval) {
-    prepared.evaluation.emplace_back().examples = make_examples(s, prepared, evaluation);
-  }
+  if (!s.do_eval) return;
+  Examples& examples = prepared.evaluation.emplace_back().examples;
+  examples = make_examples(s, prepared, evaluation);
+  std::vector<std::int64_t> all(static_cast<std::size_t>(examples.size()));
+  std::iota(all.begin(), all.end(), 0);
+  if (count_masked({}, examples, all) > 0) return;
+  throw Error(
+      Exit::kBadInput, fmt::format("{}: cannot evaluate", evaluation.path),
+      fmt::format("none of its {} is masked: it is too short",
+                  plural(std::ssize(examples.ids), "token")),
+      s.validation_file.empty() ? "--validation_split_percentage 20" : "--validation_file FILE");
 }
 
 MetricList masked_figures(const Settings&, const ModelConfig&, const Questioned&) {

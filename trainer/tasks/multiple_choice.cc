@@ -24,6 +24,11 @@ CandidateColumns choice_columns(const Settings& s, const std::string& path,
     const std::vector<std::string> names = split(s.text_column_names, ',');
     columns.text = names.at(0);
     columns.start = names.size() > 1 ? names[1] : "";
+    if (names.size() > 2) {
+      throw Error(Exit::kUsage, "--text_column_names " + s.text_column_names,
+                  "there are at most two: the text, and the start of each choice",
+                  fmt::format("--text_column_names {},{}", names[0], names[1]));
+    }
   }
   if (!s.choice_column_names.empty()) {
     columns.candidates = split(s.choice_column_names, ',');

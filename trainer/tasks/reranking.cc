@@ -69,7 +69,9 @@ CandidateColumns reranking_columns(const Settings& s, const ModelConfig& config,
                                    const std::string& path, const std::vector<std::string>& header,
                                    bool labelled) {
   const std::string label = label_column(s, config, header);
-  const bool has_label = !label.empty() && column_named(header, label) >= 0;
+  const bool named = !s.label_column_name.empty();
+  // A name that the file lacks is refused by the reader of columns.
+  const bool has_label = !label.empty() && (named || column_named(header, label) >= 0);
   std::vector<std::string> names = text_columns(s, config, header, label);
   const auto refuse = [&](const std::string& reason) {
     throw Error(Exit::kBadInput, fmt::format("{}:1: cannot find queries and passages", path),
