@@ -251,9 +251,9 @@ expect 1 'man/dtlaunch.1 is not installed' man.sh "$tree/bin" "$tree"
 new_tree
 put bin/dttrain '#!/bin/sh' '[ "$1" = __options ] && set -- --help' 'echo "  --${1#--}  x"'
 chmod +x "$tree/bin/dttrain"
-page man/dttrain.1 '.It Fl -help' '.It Fl -init' '.It Fl -layers Ar n'
+page man/dttrain.1 '.It Fl -help' '.It Fl -init' '.It Fl -encode' '.It Fl -layers Ar n'
 expect 1 "option 'layers' is in dttrain.1 but not in --help" man.sh "$tree/bin" "$tree"
-page man/dttrain.1 '.It Fl -help' '.It Fl -init'
+page man/dttrain.1 '.It Fl -help' '.It Fl -init' '.It Fl -encode'
 expect 0 kept man.sh "$tree/bin" "$tree"
 new_tree
 program dttrain '  --demo  x'
