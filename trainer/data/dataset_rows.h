@@ -44,7 +44,7 @@ void check_header(const std::string& path, int line, const std::vector<std::stri
 // delimiter, a list is an error. lists_in_rows: see json_list.h.
 std::unique_ptr<RowReader> make_row_reader(const std::string& path, std::string bytes,
                                            char list_delimiter = '\0', bool lists_in_rows = false);
-// One row with one field for each line that is not blank; there is no header.
+// Each line with text is a row with one field. The file has no header.
 std::unique_ptr<RowReader> make_line_reader(const std::string& path, std::string bytes);
 // Reads .tsv format, whatever the name.
 std::unique_ptr<RowReader> make_tsv_reader(const std::string& path, std::string bytes);

@@ -13,7 +13,7 @@
 
 namespace dtl::trainer {
 
-// The label of a token that is neither learnt nor scored, such as [CLS].
+// Instead of a label, for tokens that training and figures leave out, such as [CLS].
 constexpr std::int32_t kNoLabel = -1;
 
 // Which tokens a masked language model has to guess: see model/masking.h.

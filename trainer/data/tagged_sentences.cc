@@ -168,7 +168,7 @@ TaggedDataset from_columns(const std::string& path, RowReader& rows, const Tagge
   return dataset;
 }
 
-// Whether the first line that is neither blank nor a comment nor -DOCSTART- has a tab.
+// Whether the first line with a word has a tab. Blank lines, comments and -DOCSTART- do not count.
 bool has_tabs(std::string_view bytes) {
   while (!bytes.empty()) {
     const std::size_t end = std::min(bytes.find('\n'), bytes.size());

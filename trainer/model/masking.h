@@ -1,7 +1,7 @@
 #pragma once
 // Which tokens of a batch a masked language model has to guess, and what stands in their places.
-// Both depend only on seed, step, the text's number and the token's position in it: not on the
-// other texts of a batch, nor on the number of ranks. Pure functions.
+// Both depend only on seed, step, the text's number and the token's position in it. So the other
+// texts of a batch and the number of ranks change nothing. Pure functions.
 
 #include <cstdint>
 #include <span>

@@ -1,8 +1,8 @@
 #pragma once
 // A step's forward and backward with a loss of all its examples together, such as those of
 // embeddings. Every rank gathers the outputs of all ranks and computes the same loss; backward runs
-// on its own rows. So neither ranks nor micro-batches change the loss or its gradient, but for
-// rounding.
+// on its own rows. So the numbers of ranks and micro-batches change only the rounding of the loss
+// and its gradient.
 //
 // Micro-batches cache gradients: all run forward first and keep only their outputs, except the last
 // one, whose backward comes first. The others then run forward again, with the same dropout, just
