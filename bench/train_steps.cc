@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/files/model_family.h"
+#include "trainer/families/model_family.h"
 #include "trainer/maths/gemm_bf16.h"
 #include "trainer/step/trainer.h"
 

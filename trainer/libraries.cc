@@ -11,7 +11,7 @@
 #include "base/toml_file.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/maths/gemm_bf16.h"
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 
 namespace dtl::trainer {
 

@@ -10,7 +10,7 @@
 #include "trainer/data/squad_answers.h"
 #include "trainer/data/squad_metrics.h"
 #include "trainer/data/tasks.h"
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 
 namespace dtl::fuzz {
 namespace {

@@ -2,9 +2,9 @@
 
 #include "tests/fuzz/reader.h"
 #include "tests/trainer/torch_bytes.h"
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 #include "trainer/files/tensor_files.h"
-#include "trainer/model/parameters.h"
+#include "trainer/layers/parameters.h"
 
 namespace dtl::fuzz {
 namespace {

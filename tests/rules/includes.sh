@@ -20,7 +20,7 @@ complaints=$(cd "$root" && project_files . | grep -E '^[a-z]+/.*\.(cc|h|c|cpp|hp
     folders = "^(base|plan|ring|wire|launcher|agent|trainer|tests|bench|python)$"
 
     home["^zlib[.]h"] = "^launcher/ssh/[^/]*$"
-    home["^utf8proc[.]h"] = "^trainer/tokens/unicode[.]cc$"
+    home["^utf8proc[.]h"] = "^trainer/pieces/unicode[.]cc$"
     home["^sqlite3"] = "^launcher/history/[^/]*[.]cc$"
     home["^libssh/"] = "^launcher/ssh/[^/]*$"
     home["^pmix(_|/|[.]h)"] = "^agent/pmix/[^/]*$"

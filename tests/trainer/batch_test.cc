@@ -1,4 +1,4 @@
-#include "trainer/model/batch.h"
+#include "trainer/layers/batch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

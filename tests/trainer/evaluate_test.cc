@@ -4,7 +4,7 @@
 
 #include "tests/trainer/model_support.h"
 #include "tests/trainer/thread_ring.h"
-#include "trainer/files/task_head.h"
+#include "trainer/families/task_head.h"
 
 namespace dtl::trainer::evaluate_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/files/task_head.h"
+#include "trainer/families/task_head.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/model/model.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "tests/trainer/temporary_folder.h"
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 #include "trainer/files/tensor_files.h"
 #include "trainer/tokens/tokenizer.h"
 

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "trainer/data/examples.h"
-#include "trainer/files/task_head.h"
-#include "trainer/model/parameters.h"
+#include "trainer/families/task_head.h"
+#include "trainer/layers/parameters.h"
 
 namespace dtl::trainer {
 

@@ -1,4 +1,4 @@
-#include "trainer/model/parameters.h"
+#include "trainer/layers/parameters.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/files/new_file.h"
 #include "trainer/embeddings/sentence_folder.h"
-#include "trainer/files/model_family.h"
+#include "trainer/families/model_family.h"
 #include "trainer/files/tensor_files.h"
 
 namespace dtl::trainer {

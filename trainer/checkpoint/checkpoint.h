@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "trainer/files/safetensors.h"
-#include "trainer/model/parameters.h"
+#include "trainer/layers/parameters.h"
 
 namespace dtl::trainer {
 

@@ -16,8 +16,8 @@
 
 #include "base/error.h"
 #include "trainer/checkpoint/run_identity.h"
+#include "trainer/layers/parameters.h"
 #include "trainer/maths/thread_pool.h"
-#include "trainer/model/parameters.h"
 #include "trainer/step/optimizer.h"
 #include "trainer/step/optimizer_state.h"
 #include "trainer/step/training_state.h"

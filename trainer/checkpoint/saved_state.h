@@ -8,7 +8,7 @@
 #include <string>
 
 #include "trainer/checkpoint/run_identity.h"
-#include "trainer/model/parameters.h"
+#include "trainer/layers/parameters.h"
 #include "trainer/step/ranks.h"
 #include "trainer/step/training_state.h"
 

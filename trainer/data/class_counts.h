@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "trainer/data/examples.h"
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 
 namespace dtl::trainer {
 

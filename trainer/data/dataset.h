@@ -9,7 +9,7 @@
 
 #include "trainer/data/dataset_rows.h"
 #include "trainer/data/examples.h"
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 #include "trainer/tokens/tokenizer.h"
 
 namespace dtl::trainer {

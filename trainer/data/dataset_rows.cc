@@ -15,7 +15,7 @@
 #include "trainer/data/data_file.h"
 #include "trainer/json/json_fault.h"
 #include "trainer/json/json_list.h"
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 
 namespace dtl::trainer {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "trainer/data/dataset_rows.h"
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 
 namespace dtl::trainer {
 namespace {

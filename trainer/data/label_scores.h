@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 
 namespace dtl::trainer {
 

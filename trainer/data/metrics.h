@@ -13,7 +13,7 @@
 #include "trainer/data/class_counts.h"
 #include "trainer/data/correlation.h"
 #include "trainer/data/examples.h"
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 
 namespace dtl::trainer {
 

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "trainer/data/data_file.h"
 #include "trainer/json/json_fault.h"
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 
 namespace dtl::trainer {
 namespace {

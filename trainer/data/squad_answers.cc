@@ -10,7 +10,7 @@
 #include <optional>
 #include <string_view>
 
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 
 namespace dtl::trainer {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "trainer/maths/on_threads.h"
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 
 namespace dtl::trainer {
 namespace {

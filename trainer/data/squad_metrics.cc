@@ -6,7 +6,7 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 
 namespace dtl::trainer {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 
 namespace dtl::trainer {
 

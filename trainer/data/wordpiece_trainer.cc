@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 #include "trainer/tokens/wordpiece_text.h"
 
 namespace dtl::trainer {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "trainer/files/embedding_config.h"
+#include "trainer/families/embedding_config.h"
 
 namespace dtl::trainer {
 

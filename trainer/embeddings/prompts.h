@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/files/embedding_config.h"
+#include "trainer/families/embedding_config.h"
 
 namespace dtl::trainer {
 

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "trainer/files/embedding_config.h"
+#include "trainer/families/embedding_config.h"
 #include "trainer/files/tensor.h"
 
 namespace dtl::trainer {

@@ -13,7 +13,7 @@
 #include "trainer/data/dataset.h"
 #include "trainer/data/dataset_rows.h"
 #include "trainer/maths/on_threads.h"
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 
 namespace dtl::trainer {
 namespace {

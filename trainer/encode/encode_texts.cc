@@ -23,14 +23,14 @@
 #include "trainer/embeddings/prompts.h"
 #include "trainer/embeddings/sentence_folder.h"
 #include "trainer/embeddings/text_groups.h"
-#include "trainer/files/task_head.h"
+#include "trainer/families/task_head.h"
 #include "trainer/job/hub_cache.h"
 #include "trainer/job/load_inputs.h"
 #include "trainer/job/score_dataset.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/model/model.h"
+#include "trainer/pieces/unicode.h"
 #include "trainer/step/evaluate.h"
-#include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
 namespace {

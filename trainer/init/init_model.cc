@@ -18,10 +18,10 @@
 #include "trainer/data/dataset_summary.h"
 #include "trainer/data/tagged_sentences.h"
 #include "trainer/data/wordpiece_trainer.h"
+#include "trainer/families/model_family.h"
 #include "trainer/files/folder_lock.h"
-#include "trainer/files/model_family.h"
 #include "trainer/files/output_folder.h"
-#include "trainer/model/parameters.h"
+#include "trainer/layers/parameters.h"
 
 namespace dtl::trainer {
 namespace {

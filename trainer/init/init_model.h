@@ -8,7 +8,7 @@
 
 #include "base/options/completion.h"
 #include "trainer/data/dataset.h"
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 #include "trainer/files/safetensors.h"
 #include "trainer/tokens/tokenizer.h"
 

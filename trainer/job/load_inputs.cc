@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/files/model_family.h"
+#include "trainer/families/model_family.h"
 #include "trainer/job/demo.h"
 #include "trainer/job/hub_cache.h"
 #include "trainer/settings/task_rules.h"

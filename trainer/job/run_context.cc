@@ -10,8 +10,8 @@
 
 #include "base/files/new_file.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/families/task_head.h"
 #include "trainer/files/safetensors.h"
-#include "trainer/files/task_head.h"
 #include "trainer/job/broadcast_values.h"
 #include "trainer/job/optimizer_settings.h"
 #include "trainer/maths/gemm_bf16.h"

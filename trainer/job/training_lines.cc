@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "trainer/files/model_family.h"
+#include "trainer/families/model_family.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/maths/kernels.h"
 #include "trainer/report/progress.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "trainer/files/task_head.h"
-#include "trainer/model/affine.h"
+#include "trainer/families/task_head.h"
+#include "trainer/layers/affine.h"
 #include "trainer/model/unit_rows.h"
 
 namespace dtl::trainer {

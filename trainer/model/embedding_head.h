@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "trainer/model/layer.h"
+#include "trainer/layers/layer.h"
 
 namespace dtl::trainer {
 

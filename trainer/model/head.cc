@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "trainer/files/model_family.h"
-#include "trainer/files/task_head.h"
-#include "trainer/model/affine.h"
+#include "trainer/families/model_family.h"
+#include "trainer/families/task_head.h"
+#include "trainer/layers/affine.h"
 
 namespace dtl::trainer {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <cstdint>
 
-#include "trainer/files/task_head.h"
+#include "trainer/families/task_head.h"
+#include "trainer/layers/layer.h"
 #include "trainer/model/embedding_head.h"
-#include "trainer/model/layer.h"
 
 namespace dtl::trainer {
 

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include "trainer/files/task_head.h"
+#include "trainer/families/task_head.h"
 #include "trainer/maths/plain_nan.h"
 #include "trainer/model/label_loss.h"
 #include "trainer/model/masking.h"

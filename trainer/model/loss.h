@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "trainer/files/model_config.h"
-#include "trainer/model/batch.h"
-#include "trainer/model/dropout.h"
+#include "trainer/families/model_config.h"
+#include "trainer/layers/batch.h"
+#include "trainer/layers/dropout.h"
 #include "trainer/model/embedding_loss.h"
 
 namespace dtl::trainer {

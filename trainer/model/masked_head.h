@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "trainer/model/layer.h"
+#include "trainer/layers/layer.h"
 
 namespace dtl::trainer {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/model/mix.h"
+#include "trainer/layers/mix.h"
 
 namespace dtl::trainer {
 namespace {

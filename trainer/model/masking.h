@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "trainer/model/batch.h"
-#include "trainer/model/dropout.h"
+#include "trainer/layers/batch.h"
+#include "trainer/layers/dropout.h"
 
 namespace dtl::trainer {
 

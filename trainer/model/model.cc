@@ -6,7 +6,7 @@
 #include <cassert>
 #include <utility>
 
-#include "trainer/files/task_head.h"
+#include "trainer/families/task_head.h"
 #include "trainer/maths/plain_nan.h"
 
 namespace dtl::trainer {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "trainer/layers/layer.h"
 #include "trainer/model/head.h"
-#include "trainer/model/layer.h"
 #include "trainer/model/loss.h"
 #include "trainer/model/masked_head.h"
 

@@ -12,9 +12,9 @@
 #include "base/text.h"
 #include "trainer/data/squad_metrics.h"
 #include "trainer/model/label_loss.h"
+#include "trainer/pieces/unicode.h"
 #include "trainer/report/label_errors_table.h"
 #include "trainer/report/run_report.h"
-#include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
 namespace {

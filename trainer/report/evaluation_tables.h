@@ -12,7 +12,7 @@
 #include "base/page/report_table.h"
 #include "trainer/data/metrics.h"
 #include "trainer/data/squad_answers.h"
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 
 namespace dtl::trainer {
 

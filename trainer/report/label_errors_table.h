@@ -5,7 +5,7 @@
 
 #include "base/page/report_table.h"
 #include "trainer/data/class_counts.h"
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 
 namespace dtl::trainer {
 

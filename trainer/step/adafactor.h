@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "trainer/layers/parameters.h"
 #include "trainer/maths/thread_pool.h"
-#include "trainer/model/parameters.h"
 #include "trainer/step/optimizer_state.h"
 
 namespace dtl::trainer {

@@ -15,8 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "trainer/layers/parameters.h"
 #include "trainer/maths/thread_pool.h"
-#include "trainer/model/parameters.h"
 #include "trainer/step/ranks.h"
 
 namespace dtl::trainer {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-#include "trainer/files/task_head.h"
+#include "trainer/families/task_head.h"
 #include "trainer/model/masking.h"
 
 namespace dtl::trainer {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "trainer/layers/parameters.h"
 #include "trainer/maths/thread_pool.h"
-#include "trainer/model/parameters.h"
 #include "trainer/step/schedule.h"
 #include "trainer/step/training_state.h"
 

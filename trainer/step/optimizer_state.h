@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/model/parameters.h"
+#include "trainer/layers/parameters.h"
 #include "trainer/step/optimizer.h"
 #include "trainer/step/training_state.h"
 

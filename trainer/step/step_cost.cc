@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "trainer/files/task_head.h"
+#include "trainer/families/task_head.h"
 
 namespace dtl::trainer {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <chrono>
 
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
+#include "trainer/layers/batch.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/maths/thread_pool.h"
-#include "trainer/model/batch.h"
 
 namespace dtl::trainer {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "trainer/data/examples.h"
-#include "trainer/model/batch.h"
+#include "trainer/layers/batch.h"
 
 namespace dtl::trainer {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 
 namespace dtl::trainer {
 

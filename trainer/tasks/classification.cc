@@ -11,10 +11,10 @@
 #include "trainer/data/label_scores.h"
 #include "trainer/data/metrics.h"
 #include "trainer/model/label_loss.h"
+#include "trainer/pieces/unicode.h"
 #include "trainer/tasks/class_predictions.h"
 #include "trainer/tasks/classifier_loss.h"
 #include "trainer/tasks/load_texts.h"
-#include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
 namespace {

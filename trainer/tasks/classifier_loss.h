@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "trainer/data/examples.h"
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 #include "trainer/model/loss.h"
 #include "trainer/settings/settings.h"
 #include "trainer/tasks/prepared.h"

@@ -12,11 +12,11 @@
 #include "trainer/data/dataset_rows.h"
 #include "trainer/embeddings/prompts.h"
 #include "trainer/embeddings/sentence_folder.h"
-#include "trainer/files/task_head.h"
+#include "trainer/families/task_head.h"
 #include "trainer/maths/thread_pool.h"
+#include "trainer/pieces/unicode.h"
 #include "trainer/settings/embedding_options.h"
 #include "trainer/tasks/retrieval_data.h"
-#include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "trainer/embeddings/embedding_metrics.h"
 #include "trainer/embeddings/npy.h"
-#include "trainer/files/task_head.h"
+#include "trainer/families/task_head.h"
 #include "trainer/maths/thread_pool.h"
 #include "trainer/settings/embedding_options.h"
 #include "trainer/tasks/embedding_data.h"

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <set>
 
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 
 namespace dtl::trainer {
 namespace {

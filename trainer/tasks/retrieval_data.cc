@@ -13,8 +13,8 @@
 #include "trainer/embeddings/corpus.h"
 #include "trainer/embeddings/prompts.h"
 #include "trainer/maths/thread_pool.h"
+#include "trainer/pieces/unicode.h"
 #include "trainer/report/evaluation_tables.h"
-#include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
 namespace {

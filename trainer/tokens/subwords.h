@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/tokens/offset.h"
+#include "trainer/pieces/offset.h"
 
 namespace dtl::trainer {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 #include "trainer/tokens/wordpiece.h"
 
 namespace dtl::trainer {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 
 namespace dtl::trainer {
 namespace {

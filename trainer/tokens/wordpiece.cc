@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "trainer/pieces/unicode.h"
 #include "trainer/tokens/tokenizer_added.h"
-#include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
 namespace {

@@ -18,10 +18,10 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "trainer/pieces/unicode.h"
 #include "trainer/tokens/token_places.h"
 #include "trainer/tokens/tokenizer_config.h"
 #include "trainer/tokens/tokenizer_json.h"
-#include "trainer/tokens/unicode.h"
 
 namespace dtl::trainer {
 namespace {

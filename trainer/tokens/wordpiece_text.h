@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/tokens/offset.h"
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/offset.h"
+#include "trainer/pieces/unicode.h"
 
 namespace dtl::trainer {
 

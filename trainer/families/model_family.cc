@@ -1,5 +1,5 @@
 // The table of families. Each family's details are in its own file.
-#include "trainer/files/model_family.h"
+#include "trainer/families/model_family.h"
 
 #include <array>
 #include <cstddef>

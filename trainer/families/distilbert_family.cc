@@ -1,5 +1,5 @@
 // DistilBERT, as in transformers' DistilBertModel. The defaults are those of DistilBertConfig.
-#include "trainer/files/model_family.h"
+#include "trainer/families/model_family.h"
 
 namespace dtl::trainer {
 namespace {

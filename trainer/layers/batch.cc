@@ -1,6 +1,6 @@
 // Copies the chosen examples into one flat matrix, in the order of `chosen`. trainer/step/sampler.h
 // chooses the examples and limits their lengths.
-#include "trainer/model/batch.h"
+#include "trainer/layers/batch.h"
 
 #include <algorithm>
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "trainer/layers/layer.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/maths/kernels.h"
-#include "trainer/model/layer.h"
 
 namespace dtl::trainer {
 

@@ -1,7 +1,7 @@
 // The only file that uses utf8proc. If Python, Rust and utf8proc disagree, follow the tests'
 // reference (tokenizers, written in Rust). Each function first handles ASCII, the most common case,
 // without a table.
-#include "trainer/tokens/unicode.h"
+#include "trainer/pieces/unicode.h"
 
 #include <utf8proc.h>
 

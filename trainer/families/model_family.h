@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "trainer/families/model_config.h"
 #include "trainer/files/known_keys.h"
-#include "trainer/files/model_config.h"
 
 namespace dtl::trainer {
 

@@ -1,7 +1,7 @@
 // BERT, as in transformers' BertModel. The defaults are those of BertConfig.
 #include <fmt/format.h>
 
-#include "trainer/files/model_family.h"
+#include "trainer/families/model_family.h"
 
 namespace dtl::trainer {
 namespace {

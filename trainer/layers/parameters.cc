@@ -1,6 +1,6 @@
 // The only place that defines the order of tensors and their offsets. Names come from the family
 // (files/model_family.h).
-#include "trainer/model/parameters.h"
+#include "trainer/layers/parameters.h"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "trainer/files/model_family.h"
-#include "trainer/files/task_head.h"
-#include "trainer/model/mix.h"
+#include "trainer/families/model_family.h"
+#include "trainer/families/task_head.h"
+#include "trainer/layers/mix.h"
 
 namespace dtl::trainer {
 namespace {

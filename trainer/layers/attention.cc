@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "trainer/layers/layer.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/maths/kernels.h"
-#include "trainer/model/layer.h"
 
 namespace dtl::trainer {
 namespace {

@@ -1,6 +1,6 @@
 // Keys that all families have, and the checks that every family needs. The limits bound how much
 // memory a hostile file can make dttrain allocate before it reads any tensor.
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 
 #include <fmt/format.h>
 
@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "base/files/new_file.h"
-#include "trainer/files/model_family.h"
+#include "trainer/families/model_family.h"
+#include "trainer/families/task_head.h"
 #include "trainer/files/model_keys.h"
-#include "trainer/files/task_head.h"
 #include "trainer/json/json_text.h"
 
 namespace dtl::trainer {

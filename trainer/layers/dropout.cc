@@ -1,6 +1,6 @@
 // Packs everything that a mask depends on into Philox's key and counter (maths/kernels_exact.cc).
 // Changing this changes every run with dropout: checkpoints would not resume with the same bits.
-#include "trainer/model/dropout.h"
+#include "trainer/layers/dropout.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // The dense half of an encoder layer; attention.cc has the other half. Values for backward stay in
 // the arena until the pass ends; each function releases everything else at its end.
-#include "trainer/model/layer.h"
+#include "trainer/layers/layer.h"
 
-#include "trainer/files/model_family.h"
+#include "trainer/families/model_family.h"
 #include "trainer/maths/gemm.h"
 
 namespace dtl::trainer {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/files/embedding_config.h"
+#include "trainer/families/embedding_config.h"
 #include "trainer/files/tensor.h"
 #include "trainer/maths/activation.h"
 

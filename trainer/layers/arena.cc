@@ -1,6 +1,6 @@
 // Reserves addresses once (PROT_NONE) and makes them usable in steps (mprotect). The range never
 // moves, so pointers from take() stay valid while the arena grows.
-#include "trainer/model/arena.h"
+#include "trainer/layers/arena.h"
 
 #include <sys/mman.h>
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
 
 namespace dtl::trainer {
 

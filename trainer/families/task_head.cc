@@ -1,11 +1,11 @@
 // One row per task.
-#include "trainer/files/task_head.h"
+#include "trainer/families/task_head.h"
 
 #include <algorithm>
 #include <array>
 #include <cassert>
 
-#include "trainer/files/model_family.h"
+#include "trainer/families/model_family.h"
 
 namespace dtl::trainer {
 namespace {

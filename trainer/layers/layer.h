@@ -13,14 +13,14 @@
 #include <functional>
 #include <vector>
 
-#include "trainer/files/model_config.h"
+#include "trainer/families/model_config.h"
+#include "trainer/layers/arena.h"
+#include "trainer/layers/batch.h"
+#include "trainer/layers/dropout.h"
+#include "trainer/layers/parameters.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/maths/kernels.h"
 #include "trainer/maths/thread_pool.h"
-#include "trainer/model/arena.h"
-#include "trainer/model/batch.h"
-#include "trainer/model/dropout.h"
-#include "trainer/model/parameters.h"
 
 namespace dtl::trainer {
 
