@@ -88,7 +88,7 @@ class WordPiece : public Subwords {
     found.with_offsets = with_offsets;
     std::vector<Segment> segments;
     verbatim_.split(text, segments);
-    NormalizedText part;
+    AlignedText part;
     std::int32_t begin = 0;  // position in the segment, in code points; only for offsets
     for (const Segment& segment : segments) {
       const auto length =
@@ -176,7 +176,7 @@ class WordPiece : public Subwords {
   }
 
   // Appends the tokens of the words of text[begin, end).
-  void add_words(const NormalizedText& text, std::size_t begin, std::size_t end, Found& to) const {
+  void add_words(const AlignedText& text, std::size_t begin, std::size_t end, Found& to) const {
     for_each_word(text.characters, begin, end, [&](std::string_view word, std::size_t first) {
       for (const Piece& piece : pieces_of(word)) {
         to.tokens.ids.push_back(piece.id);
@@ -187,7 +187,7 @@ class WordPiece : public Subwords {
     });
   }
 
-  void add_normalized(const NormalizedText& text, Found& to) const {
+  void add_normalized(const AlignedText& text, Found& to) const {
     // The common case: no copy of the text.
     if (normalized_.empty()) return add_words(text, 0, text.characters.size(), to);
     std::string bytes;

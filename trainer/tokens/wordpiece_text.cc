@@ -11,7 +11,7 @@ namespace {
 // Code points with their positions, if requested. Each stage builds a new one.
 class Builder {
  public:
-  Builder(NormalizedText& text, bool with_places) : text_(text), with_places_(with_places) {
+  Builder(AlignedText& text, bool with_places) : text_(text), with_places_(with_places) {
     text.characters.clear();
     text.places.clear();
   }
@@ -22,7 +22,7 @@ class Builder {
   }
 
  private:
-  NormalizedText& text_;
+  AlignedText& text_;
   bool with_places_;
 };
 
@@ -47,7 +47,7 @@ void clean(std::string_view text, const TextRules& rules, std::int32_t first, Bu
 
 // A code point that decomposition inserts gets the position of the one before it, after marks are
 // in canonical order. Any other gets the next position. Hugging Face counts this way.
-void strip_accents(NormalizedText& text, bool with_places) {
+void strip_accents(AlignedText& text, bool with_places) {
   const std::vector<DecomposedCharacter> parts = decompose_parts(text.characters);
   const std::vector<std::int32_t> places = std::move(text.places);
   Builder out(text, with_places);
@@ -60,8 +60,8 @@ void strip_accents(NormalizedText& text, bool with_places) {
 }
 
 // If a letter becomes two, both get its position.
-void lower(NormalizedText& text, bool with_places) {
-  const NormalizedText before = std::exchange(text, {});
+void lower(AlignedText& text, bool with_places) {
+  const AlignedText before = std::exchange(text, {});
   Builder out(text, with_places);
   std::u32string lowered;
   for (std::size_t i = 0; i < before.characters.size(); ++i) {
@@ -96,7 +96,7 @@ void normalize_ascii(std::string_view text, const TextRules& rules, std::int32_t
 }  // namespace
 
 // Strip accents before lower case, because some capitals (U+0130) become a letter with a mark.
-void normalize(std::string_view text, const TextRules& rules, NormalizedText& result,
+void normalize(std::string_view text, const TextRules& rules, AlignedText& result,
                std::int32_t first) {
   const bool with_places = first >= 0;
   if (is_ascii(text)) {
@@ -109,7 +109,7 @@ void normalize(std::string_view text, const TextRules& rules, NormalizedText& re
 }
 
 std::u32string normalize(std::string_view text, const TextRules& rules) {
-  NormalizedText result;
+  AlignedText result;
   normalize(text, rules, result, -1);
   return std::move(result.characters);
 }

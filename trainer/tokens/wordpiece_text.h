@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/pieces/offset.h"
+#include "trainer/pieces/aligned_text.h"
 #include "trainer/pieces/unicode.h"
 
 namespace dtl::trainer {
@@ -24,18 +24,8 @@ struct TextRules {
 std::u32string normalize(std::string_view text, const TextRules& rules);
 
 // The same with each code point's position in the original text, counted in code points from
-// `first`. A negative `first` omits positions. Inserted code points get the position of their
-// original character. Overwrites `result` and reuses its memory.
-struct NormalizedText {
-  std::u32string characters;
-  std::vector<std::int32_t> places;
-
-  // The original position of characters[begin, end), which must not be empty.
-  Offset place(std::size_t begin, std::size_t end) const {
-    return {places[begin], places[end - 1] + 1};
-  }
-};
-void normalize(std::string_view text, const TextRules& rules, NormalizedText& result,
+// `first`. A negative `first` omits positions. Overwrites `result` and reuses its memory.
+void normalize(std::string_view text, const TextRules& rules, AlignedText& result,
                std::int32_t first);
 
 // Calls take(word, begin) for each word of text[begin, end): the word in UTF-8, and the index of
