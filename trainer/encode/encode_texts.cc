@@ -23,6 +23,7 @@
 #include "trainer/embeddings/prompts.h"
 #include "trainer/embeddings/sentence_folder.h"
 #include "trainer/embeddings/text_groups.h"
+#include "trainer/families/model_family.h"
 #include "trainer/families/task_head.h"
 #include "trainer/job/hub_cache.h"
 #include "trainer/job/load_inputs.h"
@@ -102,8 +103,8 @@ std::string prompt_for(const EncodeSettings& s, const EmbeddingConfig& config) {
 int length_for(const EncodeSettings& s, const ModelConfig& config, const Tokenizer& tokenizer) {
   std::int64_t length = s.max_seq_length;
   if (length == 0) length = config.embedding.max_length;
-  if (length == 0) length = tokenizer.max_length().value_or(config.max_positions);
-  return static_cast<int>(std::min<std::int64_t>(length, config.max_positions));
+  if (length == 0) length = tokenizer.max_length().value_or(longest_text(config));
+  return static_cast<int>(std::min<std::int64_t>(length, longest_text(config)));
 }
 
 // For the line at the end.

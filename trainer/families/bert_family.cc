@@ -81,6 +81,15 @@ ConfigEntries write_bert(const ModelConfig& config) {
           {"position_embedding_type", std::string("absolute")}};
 }
 
+HeadForm bert_head(const ModelConfig& config) {
+  if (config.task == Task::kQuestionAnswering) return {.output = "qa_outputs"};
+  HeadForm form{.output = "classifier", .dropout = config.classifier_dropout};
+  if (config.task == Task::kTokenClassification) return form;
+  form.dense = "bert.pooler.dense";
+  form.dense_is_of_encoder = true;
+  return form;
+}
+
 }  // namespace
 
 constinit const ModelFamily kBertFamily = {
@@ -88,6 +97,10 @@ constinit const ModelFamily kBertFamily = {
     .class_name = "Bert",
     .keys = {kBertKeys, &keys_of::kAnyConfig},
     .tensors = {.prefix = "bert.",
+                .word = "bert.embeddings.word_embeddings",
+                .position = "bert.embeddings.position_embeddings",
+                .type = "bert.embeddings.token_type_embeddings",
+                .embedding_norm = "bert.embeddings.LayerNorm",
                 .layer = "bert.encoder.layer.",
                 .query = ".attention.self.query",
                 .key = ".attention.self.key",
@@ -97,16 +110,11 @@ constinit const ModelFamily kBertFamily = {
                 .up = ".intermediate.dense",
                 .down = ".output.dense",
                 .norm2 = ".output.LayerNorm",
-                .pool = "bert.pooler.dense",
                 .masked_dense = "cls.predictions.transform.dense",
                 .masked_norm = "cls.predictions.transform.LayerNorm",
                 .masked_output = "cls.predictions"},
-    .has_token_types = true,
-    .pooler_is_of_encoder = true,
-    .pooling = Pooling::kTanh,
     .drops_attention_output = true,
-    .drops_before_answers = false,
-    .drops_tokens_as_hidden = false,
+    .head = bert_head,
     .read = read_bert,
     .write = write_bert};
 

@@ -59,6 +59,19 @@ ConfigEntries write_distilbert(const ModelConfig& config) {
           {"sinusoidal_pos_embds", config.sinusoidal_positions}};
 }
 
+HeadForm distilbert_head(const ModelConfig& config) {
+  if (config.task == Task::kQuestionAnswering) {
+    return {.output = "qa_outputs", .dropout = config.qa_dropout};
+  }
+  if (config.task == Task::kTokenClassification) {
+    return {.output = "classifier", .dropout = config.hidden_dropout};
+  }
+  return {.dense = "pre_classifier",
+          .activation = HeadActivation::kRelu,
+          .output = "classifier",
+          .dropout = config.classifier_dropout};
+}
+
 }  // namespace
 
 constinit const ModelFamily kDistilBertFamily = {
@@ -66,6 +79,10 @@ constinit const ModelFamily kDistilBertFamily = {
     .class_name = "DistilBert",
     .keys = {kDistilBertKeys, &keys_of::kAnyConfig},
     .tensors = {.prefix = "distilbert.",
+                .word = "distilbert.embeddings.word_embeddings",
+                .position = "distilbert.embeddings.position_embeddings",
+                .type = "",
+                .embedding_norm = "distilbert.embeddings.LayerNorm",
                 .layer = "distilbert.transformer.layer.",
                 .query = ".attention.q_lin",
                 .key = ".attention.k_lin",
@@ -75,16 +92,11 @@ constinit const ModelFamily kDistilBertFamily = {
                 .up = ".ffn.lin1",
                 .down = ".ffn.lin2",
                 .norm2 = ".output_layer_norm",
-                .pool = "pre_classifier",
                 .masked_dense = "vocab_transform",
                 .masked_norm = "vocab_layer_norm",
                 .masked_output = "vocab_projector"},
-    .has_token_types = false,
-    .pooler_is_of_encoder = false,
-    .pooling = Pooling::kRelu,
     .drops_attention_output = false,
-    .drops_before_answers = true,
-    .drops_tokens_as_hidden = true,
+    .head = distilbert_head,
     .read = read_distilbert,
     .write = write_distilbert};
 

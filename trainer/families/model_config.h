@@ -44,7 +44,7 @@ struct ModelConfig {
   int heads = 12;                // A; n_heads
   int intermediate_size = 3072;  // I; hidden_dim
   int max_positions = 512;       // P
-  int type_vocab_size = 2;       // BERT only
+  int type_vocab_size = 2;       // 0: texts of a pair have no types
   Activation activation = Activation::kGelu;
   double hidden_dropout = 0.1;
   double attention_dropout = 0.1;

@@ -18,6 +18,15 @@ const ModelFamily& family_of(ModelType type) {
   return *kFamilies.at(static_cast<std::size_t>(type));
 }
 
+int first_position(const ModelConfig& config) {
+  const ModelFamily& family = family_of(config);
+  return family.first_position ? family.first_position(config) : 0;
+}
+
+int longest_text(const ModelConfig& config) {
+  return config.max_positions - first_position(config);
+}
+
 std::optional<ModelType> type_named(std::string_view name) {
   for (std::size_t i = 0; i < kFamilies.size(); ++i) {
     if (kFamilies[i]->name == name) return static_cast<ModelType>(i);

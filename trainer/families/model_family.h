@@ -1,7 +1,7 @@
 #pragma once
-// How one family of encoders differs from another: keys of config.json, names of tensors, and
-// deviations from the common arithmetic. To add a family, add a file such as bert_family.cc, a
-// ModelType and a row in model_family.cc. No other code asks for the family.
+// How one family of encoders differs from another: keys of config.json, names of tensors, the
+// layers of its heads, and deviations from the common arithmetic. To add a family, add a file such
+// as bert_family.cc, a ModelType and a row in model_family.cc. No other code asks for the family.
 
 #include <cstddef>
 #include <optional>
@@ -37,27 +37,37 @@ using ConfigEntries = std::vector<std::pair<const char*, ConfigValue>>;
 // layer's prefix.
 struct TensorNames {
   std::string_view prefix;  // of the encoder's tensors: "bert."
-  std::string_view layer;   // the layer's number follows
+  std::string_view word, position, type, embedding_norm;
+  std::string_view layer;  // the layer's number follows
   std::string_view query, key, value, out, norm1, up, down, norm2;
-  std::string_view pool;  // the dense layer between the first token's output and the classifier
   // The head of a masked language model; its output layer has the word embeddings' weights.
   std::string_view masked_dense, masked_norm, masked_output;
 };
 
-enum class Pooling { kTanh, kRelu };  // activation after that dense layer
+enum class HeadActivation { kTanh, kRelu, kGelu };
+
+// The layers between the rows that a head reads, h, and its outputs, without ".weight" and ".bias":
+//   outputs = W dropout(activation(V dropout(h) + v)) + w
+struct HeadForm {
+  std::string_view dense = {};  // V and v, [H, H] and [H]; empty: none, only W and w
+  // A pooler, which every checkpoint has; otherwise the dense layer is of the task.
+  bool dense_is_of_encoder = false;
+  HeadActivation activation = HeadActivation::kTanh;
+  double dense_dropout = 0;  // of h; only if there is a dense layer
+  std::string_view output = {};
+  double dropout = 0;  // before the output layer
+};
 
 struct ModelFamily {
   std::string_view name;        // "model_type" in config.json
   std::string_view class_name;  // in "architectures", the part before the task
   KnownKeys keys;               // allowed in its config.json
   TensorNames tensors;
-  bool has_token_types;  // adds an embedding that tells the first text of a pair from the second
-  bool pooler_is_of_encoder;  // then every checkpoint has it; otherwise it is part of the head
-  Pooling pooling;
   bool drops_attention_output;  // dropout after the attention's dense layer
-  bool drops_before_answers;    // dropout before the head of question answering
-  // Token classification uses the encoder's dropout, not that of text classification.
-  bool drops_tokens_as_hidden = false;
+  // The position of a text's first token, in the table of positions. Null: 0.
+  int (*first_position)(const ModelConfig& config) = nullptr;
+  // For tasks whose head has an output layer of its own: not embeddings, not masked_lm.
+  HeadForm (*head)(const ModelConfig& config);
   void (*read)(const ConfigKeys& keys, ModelConfig& config);  // keys of this family
   ConfigEntries (*write)(const ModelConfig& config);
 };
@@ -66,6 +76,10 @@ const ModelFamily& family_of(ModelType type);
 inline const ModelFamily& family_of(const ModelConfig& config) {
   return family_of(config.type);
 }
+
+int first_position(const ModelConfig& config);
+// The most tokens of a text: a family may leave the first positions of the table unused.
+int longest_text(const ModelConfig& config);
 
 // Looks up a name of config.json; returns nothing for a family that dttrain cannot run.
 std::optional<ModelType> type_named(std::string_view name);

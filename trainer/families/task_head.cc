@@ -5,85 +5,45 @@
 #include <array>
 #include <cassert>
 
-#include "trainer/families/model_family.h"
-
 namespace dtl::trainer {
 namespace {
-
-double before_classifier(const ModelConfig& config) {
-  return config.classifier_dropout;
-}
-
-double before_answers(const ModelConfig& config) {
-  return family_of(config).drops_before_answers ? config.qa_dropout : 0.0;
-}
-
-double before_token_labels(const ModelConfig& config) {
-  return family_of(config).drops_tokens_as_hidden ? config.hidden_dropout
-                                                  : config.classifier_dropout;
-}
-
-double never(const ModelConfig&) {
-  return 0.0;
-}
 
 constexpr std::array<TaskHead, 7> kHeads = {{
     {.task = Task::kClassification,
      .architecture = "ForSequenceClassification",
      .rows = HeadRows::kFirstTokens,
      .output_rows = OutputRows::kSequences,
-     .pools = true,
-     .output = "classifier",
-     .outputs = 0,
-     .dropout = before_classifier},
+     .outputs = 0},
     {.task = Task::kQuestionAnswering,
      .architecture = "ForQuestionAnswering",
      .rows = HeadRows::kAllTokens,
      .output_rows = OutputRows::kTokens,
-     .pools = false,
-     .output = "qa_outputs",
-     .outputs = 2,  // start and end
-     .dropout = before_answers},
+     .outputs = 2},  // start and end
     {.task = Task::kTokenClassification,
      .architecture = "ForTokenClassification",
      .rows = HeadRows::kAllTokens,
      .output_rows = OutputRows::kTokens,
-     .pools = false,
-     .output = "classifier",
-     .outputs = 0,
-     .dropout = before_token_labels},
+     .outputs = 0},
     {.task = Task::kReranking,  // one label
      .architecture = "ForSequenceClassification",
      .rows = HeadRows::kFirstTokens,
      .output_rows = OutputRows::kSequences,
-     .pools = true,
-     .output = "classifier",
-     .outputs = 0,
-     .dropout = before_classifier},
+     .outputs = 0},
     {.task = Task::kMultipleChoice,
      .architecture = "ForMultipleChoice",
      .rows = HeadRows::kFirstTokens,
      .output_rows = OutputRows::kSequences,
-     .pools = true,
-     .output = "classifier",
-     .outputs = 1,
-     .dropout = before_classifier},
+     .outputs = 1},
     {.task = Task::kEmbeddings,
      .architecture = "Model",
      .rows = HeadRows::kPooledTokens,
      .output_rows = OutputRows::kSequences,
-     .pools = false,
-     .output = "",
-     .outputs = 0,
-     .dropout = never},
+     .outputs = 0},
     {.task = Task::kMaskedLm,  // its layers: model/masked_head.h
      .architecture = "ForMaskedLM",
      .rows = HeadRows::kMaskedTokens,
      .output_rows = OutputRows::kTokens,
-     .pools = false,
-     .output = "",
-     .outputs = 2,
-     .dropout = never},
+     .outputs = 2},
 }};
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// What a task adds to an encoder: which rows of its output the head reads, the head's layers and
-// their names in a checkpoint, and which rows of outputs it gives. To add a task, add a Task
+// What a task adds to an encoder: which rows of its output the head reads, and which rows of
+// outputs it gives. The layers between them are the family's (HeadForm). To add a task, add a Task
 // (model_config.h), a row in task_head.cc, a loss in model/loss.cc and a file in trainer/tasks.
 // Pure; it cannot fail.
 
@@ -22,10 +22,7 @@ struct TaskHead {
   std::string_view architecture;  // in config.json's "architectures", after the family's class_name
   HeadRows rows;
   OutputRows output_rows;
-  bool pools;               // a dense layer and its activation (model_family.h) come first
-  std::string_view output;  // name of the output layer's tensors; empty: config.embedding's layers
-  int outputs;              // of that layer; 0: one for each label
-  double (*dropout)(const ModelConfig& config);  // before the output layer
+  int outputs;  // 0: one for each label
 };
 
 const TaskHead& head_of(Task task);

@@ -24,7 +24,7 @@ namespace {
 int usable_length(const Settings& s, const ModelConfig& config, const Tokenizer& tokenizer,
                   std::vector<std::string>& notices) {
   const bool any = s.max_seq_length == 0;
-  int length = any ? config.max_positions : s.max_seq_length;
+  int length = any ? longest_text(config) : s.max_seq_length;
   const auto limit = [&](std::int64_t most, const char* whose) {
     if (length <= most) return;
     length = static_cast<int>(most);
@@ -34,7 +34,7 @@ int usable_length(const Settings& s, const ModelConfig& config, const Tokenizer&
                                   s.default_length ? "the default " : "", s.max_seq_length, whose,
                                   length));
   };
-  limit(config.max_positions, "the model has positions");
+  limit(longest_text(config), "the model has positions");
   if (tokenizer.max_length()) limit(*tokenizer.max_length(), "the tokenizer's model_max_length");
   return length;
 }
@@ -42,7 +42,7 @@ int usable_length(const Settings& s, const ModelConfig& config, const Tokenizer&
 // Second texts have type 1.
 void check_types(const Settings& s, const Prepared& prepared) {
   const ModelConfig& config = prepared.config;
-  if (!family_of(config).has_token_types || config.type_vocab_size > 1) return;
+  if (config.type_vocab_size != 1) return;  // 0: nobody reads them
   const auto check = [&](const Examples& examples) {
     const auto first = [](std::int8_t type) { return type == 0; };
     if (std::all_of(examples.types.begin(), examples.types.end(), first)) return;

@@ -12,23 +12,13 @@
 namespace dtl::trainer {
 namespace {
 
-// The parts of the matrices for one (sequence, head).
-struct Head {
-  std::int64_t first_row, rows;      // queries
-  std::int64_t first_token, length;  // keys and values, without padding
-  std::int64_t padding;              // padding tokens after them, which no query attends to
-  std::int64_t column, width;        // of H
-  std::int64_t scores;               // offset in probabilities
-  std::uint32_t example;
-  std::uint32_t number;
-};
-
 // Positions in q follow state.starts; in a last layer with a choice of rows, these are fewer.
 // Positions in k and v follow batch.starts, which is the same in all other layers.
 template <class S>
-Head head_of(const Pass& pass, const LayerState<S>& state, std::int64_t sequence, int number) {
+AttentionHead head_of(const Pass& pass, const LayerState<S>& state, std::int64_t sequence,
+                      int number) {
   const auto s = static_cast<std::size_t>(sequence);
-  Head head{};
+  AttentionHead head{};
   head.first_row = state.starts[s];
   head.rows = state.starts[s + 1] - state.starts[s];
   head.first_token = pass.batch.starts[s];
@@ -37,6 +27,7 @@ Head head_of(const Pass& pass, const LayerState<S>& state, std::int64_t sequence
   head.width = pass.config.hidden_size / pass.config.heads;
   head.column = number * head.width;
   head.scores = state.score_starts[s] + number * head.rows * head.length;
+  head.sequence = sequence;
   head.example = pass.batch.numbers[s];
   head.number = static_cast<std::uint32_t>(number);
   return head;
@@ -105,7 +96,7 @@ void allocate_scores(const Pass& pass, bool masked, LayerState<S>& state) {
 // whole matrices, so set those rows to 0. x: a head's first key or value in a gradient of rows
 // [tokens, stride].
 template <class S>
-void clear_padding(const Head& h, S* x, std::int64_t stride) {
+void clear_padding(const AttentionHead& h, S* x, std::int64_t stride) {
   for (std::int64_t row = h.length; row < h.length + h.padding; ++row) {
     std::fill_n(x + row * stride, h.width, S(0));
   }
@@ -122,7 +113,7 @@ void attention_forward(const Pass& pass, int layer, LayerState<S>& state) {
   std::int64_t each = 0;
   S* scratch = masked ? score_scratch(pass, state, each) : nullptr;
   const std::int64_t H = pass.config.hidden_size;
-  for_heads(pass, state, [&](const Head& h, int thread) {
+  for_heads(pass, state, [&](const AttentionHead& h, int thread) {
     S* p = state.probabilities + h.scores;
     // Without dropout both pointers are equal, which the kernels allow.
     S* dropped = masked ? scratch + thread * each : p;
@@ -132,6 +123,7 @@ void attention_forward(const Pass& pass, int layer, LayerState<S>& state) {
     const S* v = state.v + h.first_token * state.kv_stride + h.column;
     gemm<S>({h.rows, h.length, h.width}, S(1), {q, state.q_stride},
             {k, state.kv_stride, Op::kTranspose}, S(0), {p, h.length}, pass.precision);
+    if (state.terms) state.terms->add(pass, state, h, p);
     if (masked) {
       dropout.mask(*pass.dropout, attention_site(layer), h.number, h.example, h.rows * h.length,
                    mask);
@@ -152,7 +144,7 @@ void attention_backward(const Pass& pass, const LayerState<S>& state, const S* d
   std::int64_t each = 0;
   S* scratch = score_scratch(pass, state, each);
   const std::int64_t H = pass.config.hidden_size;
-  for_heads(pass, state, [&](const Head& h, int thread) {
+  for_heads(pass, state, [&](const AttentionHead& h, int thread) {
     S* work = scratch + thread * each;
     const S* p = state.probabilities + h.scores;
     const std::uint8_t* mask = state.probability_mask ? state.probability_mask + h.scores : nullptr;
@@ -176,6 +168,11 @@ void attention_backward(const Pass& pass, const LayerState<S>& state, const S* d
             {dq + h.first_row * dq_stride + h.column, dq_stride}, pass.precision);
     gemm<S>({h.length, h.width, h.rows}, S(1), {work, h.length, Op::kTranspose},
             {q, state.q_stride}, S(0), {dk + token, dkv_stride}, pass.precision);
+    if (state.terms) {
+      state.terms->backward(
+          pass, state, h, work,
+          {dq + h.first_row * dq_stride + h.column, dq_stride, dk + token, dkv_stride});
+    }
     clear_padding(h, dk + token, dkv_stride);
     clear_padding(h, dv + token, dkv_stride);
   });

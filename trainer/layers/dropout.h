@@ -25,6 +25,7 @@ constexpr std::uint32_t feed_forward_site(int layer) {
 }
 // Above the sites of all layers that a model may have (kMaxLayers in model_config.cc).
 constexpr std::uint32_t kClassifierSite = 0xFFFF;
+constexpr std::uint32_t kHeadDenseSite = 0xFFFE;
 
 // A probability rounded to 1/65536, and the scale that compensates for it exactly.
 class Dropout {

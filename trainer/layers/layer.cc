@@ -262,6 +262,7 @@ void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState
   if (!state.choice) {
     S* dqkv = pass.arena.take<S>(T * 3 * H);
     attention_backward<S>(pass, state, dcontext, dqkv, 3 * H, dqkv + H, dqkv + 2 * H, 3 * H);
+    if (state.terms) state.terms->finish(pass, parameters, gradients);
     linear_dw(pass, T, 3 * H, H, dqkv, 3 * H, state.input, dweight);
     bias_sums(T, 3 * H, dqkv, dbias);
     done(at.qkv_weight);
@@ -271,6 +272,7 @@ void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState
   S* dq = pass.arena.take<S>(R * H);
   S* dkv = pass.arena.take<S>(T * 2 * H);
   attention_backward<S>(pass, state, dcontext, dq, H, dkv, dkv + H, 2 * H);
+  if (state.terms) state.terms->finish(pass, parameters, gradients);
   linear_dw(pass, R, H, H, dq, H, state.query_input, dweight);
   linear_dw(pass, T, 2 * H, H, dkv, 2 * H, state.input, dweight + H * H);
   bias_sums(R, H, dq, dbias);
@@ -316,6 +318,7 @@ LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer,
   state.rows = state.starts.back();
   project(pass, at, parameters, state);
   state.context = pass.arena.take<S>(state.rows * H);
+  state.terms = make_score_terms<S>(pass, at, parameters);
   attention_forward(pass, layer, state);
   allocate_dense(pass, layer, state);
   // From here on: scratch of forward. Values for backward are below.

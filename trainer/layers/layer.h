@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "trainer/families/model_config.h"
@@ -18,6 +19,7 @@
 #include "trainer/layers/batch.h"
 #include "trainer/layers/dropout.h"
 #include "trainer/layers/parameters.h"
+#include "trainer/layers/score_terms.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/maths/kernels.h"
 #include "trainer/maths/thread_pool.h"
@@ -60,7 +62,8 @@ struct LayerState {
   S* up = nullptr;                           // [R, I]; backward recomputes gelu(up) and h
   std::uint8_t* down_mask = nullptr;         // [R, H] or null
   S *normed2 = nullptr, *rstd2 = nullptr;
-  S* output = nullptr;  // [R, H]
+  S* output = nullptr;                   // [R, H]
+  std::unique_ptr<ScoreTerms<S>> terms;  // what the family adds to the scores; null: nothing
 };
 
 // choice must live as long as the state; null: all rows.

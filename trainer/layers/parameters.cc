@@ -95,6 +95,18 @@ LayerOffsets add_layer(Builder& build, const TensorNames& names, int number, std
   return at;
 }
 
+void add_embeddings(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
+  const TensorNames& names = family_of(config).tensors;
+  const std::int64_t H = config.hidden_size;
+  layout.word = build.weight(std::string(names.word), {config.vocab_size, H});
+  layout.position = build.weight(std::string(names.position), {config.max_positions, H});
+  if (config.type_vocab_size > 0) {
+    layout.type = build.weight(std::string(names.type), {config.type_vocab_size, H});
+  }
+  layout.embedding_norm_weight = build.norm(std::string(names.embedding_norm), H);
+  layout.embedding_norm_bias = build.bias(std::string(names.embedding_norm), H);
+}
+
 // The names of sentence-transformers' Dense modules, each in a file of its own there.
 void add_dense_layers(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
   build.head = true;
@@ -125,17 +137,16 @@ void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout
   if (config.task == Task::kMaskedLm) return add_masked_head(build, config, layout);
   if (config.task == Task::kEmbeddings) return add_dense_layers(build, config, layout);
   const std::int64_t H = config.hidden_size, O = output_count(config);
-  const TaskHead& head = head_of(config);
-  if (head.pools) {
-    const ModelFamily& family = family_of(config);
-    const std::string pool(family.tensors.pool);
+  const HeadForm form = family_of(config).head(config);
+  if (!form.dense.empty()) {
+    const std::string dense(form.dense);
     // BERT's pooler is part of the pre-trained encoder; DistilBERT's pre_classifier is not.
-    build.head = !family.pooler_is_of_encoder;
-    layout.pool_weight = build.weight(pool, {H, H});
-    layout.pool_bias = build.bias(pool, H);
+    build.head = !form.dense_is_of_encoder;
+    layout.pool_weight = build.weight(dense, {H, H});
+    layout.pool_bias = build.bias(dense, H);
   }
   build.head = true;
-  const std::string name(head.output);
+  const std::string name(form.output);
   layout.class_weight = build.weight(name, {O, H});
   layout.class_bias = build.bias(name, O);
 }
@@ -156,14 +167,7 @@ ParameterLayout layout_parameters(const ModelConfig& config) {
   Builder build(layout);
   const ModelFamily& family = family_of(config);
   const std::int64_t H = config.hidden_size;
-  const std::string embeddings = std::string(family.tensors.prefix) + "embeddings.";
-  layout.word = build.weight(embeddings + "word_embeddings", {config.vocab_size, H});
-  layout.position = build.weight(embeddings + "position_embeddings", {config.max_positions, H});
-  if (family.has_token_types) {
-    layout.type = build.weight(embeddings + "token_type_embeddings", {config.type_vocab_size, H});
-  }
-  layout.embedding_norm_weight = build.norm(embeddings + "LayerNorm", H);
-  layout.embedding_norm_bias = build.bias(embeddings + "LayerNorm", H);
+  add_embeddings(build, config, layout);
   build.close_block();
   for (int i = 0; i < config.layers; ++i) {
     layout.layers.push_back(add_layer(build, family.tensors, i, H, config.intermediate_size));

@@ -44,10 +44,10 @@ struct Block {
 struct ParameterLayout {
   std::vector<ParameterInfo> tensors;
   std::int64_t total = 0;  // elements, with gaps that align tensors (their gradients stay 0)
-  std::int64_t word = 0, position = 0, type = -1;  // type: BERT only
+  std::int64_t word = 0, position = 0, type = -1;  // -1: none
   std::int64_t embedding_norm_weight = 0, embedding_norm_bias = 0;
   std::vector<LayerOffsets> layers;
-  // [H, H], [H]: the pooler, or the dense layer of a masked language model; -1: none.
+  // [H, H], [H]: the head's dense layer, or that of a masked language model; -1: none.
   std::int64_t pool_weight = -1, pool_bias = -1;
   std::int64_t head_norm_weight = -1, head_norm_bias = -1;  // [H]; masked language models only
   std::int64_t class_weight = 0, class_bias = 0;            // [O, H], [O]: the output layer

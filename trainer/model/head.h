@@ -1,9 +1,8 @@
 #pragma once
-// The layers after the encoder, forward and backward, as files/task_head.h describes them: outputs
-// [R, O] = dropout(a) W^T + b. If the head pools, a = tanh(h Wp^T + bp) (BERT's pooler) or a =
-// relu(h Wp^T + bp) (DistilBERT's pre_classifier); otherwise a = h. A model that makes embeddings
-// has the layers of embedding_head.h instead. One thread calls; the pool does the work. It cannot
-// fail.
+// The layers after the encoder, forward and backward, as HeadForm (families/model_family.h) says:
+// outputs [R, O] = dropout(a) W^T + w, where a = activation(dropout(h) V^T + v), or a = h without a
+// dense layer. A model that makes embeddings has the layers of embedding_head.h instead. One thread
+// calls; the pool does the work. It cannot fail.
 
 #include <cstdint>
 
@@ -16,13 +15,15 @@ namespace dtl::trainer {
 // Values that forward keeps for backward; R rows (B sequences or T tokens), O outputs each.
 template <class S>
 struct HeadState {
-  std::int64_t rows = 0;         // R
-  const S* input = nullptr;      // [R, H]
-  S* pooled = nullptr;           // [R, H], a; null without a pooler
-  std::uint8_t* mask = nullptr;  // [R, H] or null
-  const S* dropped = nullptr;    // [R, H], input of the output layer
-  S* outputs = nullptr;          // [R, O]
-  EmbeddingState<S> embedding;   // embeddings: this, rows and outputs are all
+  std::int64_t rows = 0;               // R
+  std::uint8_t* dense_mask = nullptr;  // [R, H] or null
+  const S* input = nullptr;            // [R, H], of the dense layer
+  S* dense = nullptr;                  // [R, H], its output with bias; null: no dense layer
+  S* pooled = nullptr;                 // [R, H], a
+  std::uint8_t* mask = nullptr;        // [R, H] or null
+  const S* dropped = nullptr;          // [R, H], input of the output layer
+  S* outputs = nullptr;                // [R, O]
+  EmbeddingState<S> embedding;         // embeddings: this, rows and outputs are all
 };
 
 // The rows of outputs for a batch: its sequences or its tokens.

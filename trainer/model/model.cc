@@ -60,7 +60,8 @@ const S* Model<S>::forward_only(const S* parameters, const Batch& batch,
 template <class S>
 const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) {
   arena_.reset();
-  const S* x = embed(pass, parameters);
+  input_ = input_forward<S>(pass, layout_, parameters);
+  const S* x = input_.output;
   layers_.clear();
   layer_marks_.clear();
   // Below the layers, because it must outlive each of them. It has T rows, although the last layer
@@ -139,89 +140,8 @@ void Model<S>::backward_from_head(const Pass& pass, const S* parameters, const S
     layer_backward<S>(pass, layout_.layers[i], layers_[i], parameters, dlayer_, gradients, done);
     arena_.release(layer_marks_[i]);
   }
-  embed_backward(pass, parameters, dlayer_, gradients);
+  input_backward<S>(pass, layout_, input_, parameters, dlayer_, gradients);
   done(0);
-}
-
-// x = dropout(norm(word + position + type)), [T, H]. Sums the rows in embedding_normed_, in place;
-// the norm then turns them into what its backward needs. DistilBERT has no types.
-template <class S>
-const S* Model<S>::embed(const Pass& pass, const S* parameters) {
-  const std::int64_t H = config_.hidden_size, T = pass.batch.tokens();
-  embedding_normed_ = arena_.take<S>(T * H);
-  embedding_rstd_ = arena_.take<S>(T);
-  S* output = arena_.take<S>(T * H);
-  const Dropout dropout(config_.hidden_dropout);
-  embedding_mask_ = hidden_mask(pass, config_.hidden_dropout, kEmbeddingSite, pass.batch.starts);
-  for_rows(pool_, T, H, [&](std::int64_t first, std::int64_t count) {
-    for (std::int64_t t = first; t < first + count; ++t) {
-      const auto i = static_cast<std::size_t>(t);
-      S* row = embedding_normed_ + t * H;
-      const S* word = parameters + layout_.word + pass.batch.ids[i] * H;
-      std::copy(word, word + H, row);
-      kernels<S>().add(H, parameters + layout_.position + pass.batch.positions[i] * H, row);
-      if (layout_.type >= 0) {
-        kernels<S>().add(H, parameters + layout_.type + pass.batch.types[i] * H, row);
-      }
-    }
-    const std::int64_t at = first * H;
-    // No bias, no dropout before the norm, no residual branch.
-    const NormInput<S> input{nullptr,
-                             nullptr,
-                             S(1),
-                             nullptr,
-                             parameters + layout_.embedding_norm_weight,
-                             parameters + layout_.embedding_norm_bias,
-                             static_cast<S>(config_.layer_norm_eps)};
-    kernels<S>().norm(count, H, input, embedding_normed_ + at, output + at,
-                      embedding_rstd_ + first);
-    if (embedding_mask_) {
-      kernels<S>().apply_mask(count * H, embedding_mask_ + at, static_cast<S>(dropout.scale()),
-                              output + at, output + at);
-    }
-  });
-  return output;
-}
-
-// Computes gradients of embedding rows on the calling thread, token by token: tokens may share a
-// row, and the order of its sum must not depend on the number of threads.
-template <class S>
-void Model<S>::embed_backward(const Pass& pass, const S* parameters, const S* doutput,
-                              S* gradients) {
-  const std::int64_t H = config_.hidden_size, T = pass.batch.tokens();
-  const S scale = static_cast<S>(Dropout(config_.hidden_dropout).scale());
-  S* d = arena_.take<S>(T * H);
-  S* sums = arena_.take<S>(3 * H);
-  // The last third would be for a dense bias, which embeddings do not have: ignore it.
-  std::fill(sums, sums + 3 * H, S(0));
-  sum_over_rows<S>(pass, T, 3 * H, sums, [&](std::int64_t first, std::int64_t count, S* partial) {
-    const std::int64_t at = first * H;
-    const S* dy = doutput + at;
-    if (embedding_mask_) {
-      kernels<S>().apply_mask(count * H, embedding_mask_ + at, scale, dy, d + at);
-      dy = d + at;
-    }
-    const NormOutput<S> normed{dy,
-                               embedding_normed_ + at,
-                               embedding_rstd_ + first,
-                               parameters + layout_.embedding_norm_weight,
-                               nullptr,
-                               S(1)};
-    kernels<S>().norm_backward(count, H, normed, d + at, d + at, partial);
-  });
-  kernels<S>().add(H, sums, gradients + layout_.embedding_norm_weight);
-  kernels<S>().add(H, sums + H, gradients + layout_.embedding_norm_bias);
-  for (std::int64_t t = 0; t < T; ++t) {
-    const auto i = static_cast<std::size_t>(t);
-    const S* row = d + t * H;
-    if (pass.batch.ids[i] != config_.pad_token_id) {  // as nn.Embedding(padding_idx=...)
-      kernels<S>().add(H, row, gradients + layout_.word + pass.batch.ids[i] * H);
-    }
-    kernels<S>().add(H, row, gradients + layout_.position + pass.batch.positions[i] * H);
-    if (layout_.type >= 0) {
-      kernels<S>().add(H, row, gradients + layout_.type + pass.batch.types[i] * H);
-    }
-  }
 }
 
 template class Model<float>;

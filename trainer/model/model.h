@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "trainer/layers/input_layer.h"
 #include "trainer/layers/layer.h"
 #include "trainer/model/head.h"
 #include "trainer/model/loss.h"
@@ -51,8 +52,6 @@ class Model {
   void backward_from_head(const Pass& pass, const S* parameters, const S* dhead, S* gradients,
                           const GradientsDone& done);
   const S* run(const Pass& pass, const S* parameters, bool keep_layers);
-  const S* embed(const Pass& pass, const S* parameters);
-  void embed_backward(const Pass& pass, const S* parameters, const S* doutput, S* gradients);
 
   ModelConfig config_;
   ParameterLayout layout_;
@@ -64,8 +63,7 @@ class Model {
   bool training_ = false;
 
   // From the last forward.
-  S *embedding_normed_ = nullptr, *embedding_rstd_ = nullptr;  // [T, H], [T]
-  std::uint8_t* embedding_mask_ = nullptr;                     // [T, H]
+  InputState<S> input_;
   // [T, H], below the layers' memory: the gradient between layers, or their input in forward_only.
   S* dlayer_ = nullptr;
   std::optional<RowChoice> choice_;       // of the last layer

@@ -12,6 +12,7 @@
 #include "trainer/data/dataset_rows.h"
 #include "trainer/embeddings/prompts.h"
 #include "trainer/embeddings/sentence_folder.h"
+#include "trainer/families/model_family.h"
 #include "trainer/families/task_head.h"
 #include "trainer/maths/thread_pool.h"
 #include "trainer/pieces/unicode.h"
@@ -51,7 +52,7 @@ void set_modules(const Settings& s, Prepared& prepared) {
   }
   embedding.normalize = embedding.normalize || s.normalize_embeddings;
   if (s.default_length && embedding.max_length > 0) {
-    prepared.length = std::min(embedding.max_length, config.max_positions);
+    prepared.length = std::min(embedding.max_length, longest_text(config));
   }
   embedding.max_length = prepared.length;
   set_prompts(s, embedding);

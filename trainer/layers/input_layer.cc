@@ -1,0 +1,112 @@
+// Sums the rows of a token's embeddings in `normed`, in place; the norm then turns them into what
+// backward needs.
+#include "trainer/layers/input_layer.h"
+
+#include <algorithm>
+
+#include "trainer/families/model_family.h"
+
+namespace dtl::trainer {
+namespace {
+
+// The rows of the tables that a token's sum has. A part that the model does not have is -1.
+struct InputRows {
+  std::int64_t word, position, type;  // offsets in the parameters
+};
+
+InputRows rows_of(const Pass& pass, const ParameterLayout& layout, std::int64_t token) {
+  const std::int64_t H = pass.config.hidden_size;
+  const auto i = static_cast<std::size_t>(token);
+  const Batch& batch = pass.batch;
+  const std::int64_t position = first_position(pass.config) + batch.positions[i];
+  return {layout.word + batch.ids[i] * H,
+          layout.position >= 0 ? layout.position + position * H : -1,
+          layout.type >= 0 ? layout.type + batch.types[i] * H : -1};
+}
+
+}  // namespace
+
+template <class S>
+InputState<S> input_forward(const Pass& pass, const ParameterLayout& layout, const S* parameters) {
+  const std::int64_t H = pass.config.hidden_size, T = pass.batch.tokens();
+  InputState<S> state;
+  state.normed = pass.arena.take<S>(T * H);
+  state.rstd = pass.arena.take<S>(T);
+  S* output = pass.arena.take<S>(T * H);
+  state.output = output;
+  const Dropout dropout(pass.config.hidden_dropout);
+  state.mask = hidden_mask(pass, pass.config.hidden_dropout, kEmbeddingSite, pass.batch.starts);
+  for_rows(pass.pool, T, H, [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t t = first; t < first + count; ++t) {
+      S* row = state.normed + t * H;
+      const InputRows from = rows_of(pass, layout, t);
+      std::copy_n(parameters + from.word, H, row);
+      if (from.position >= 0) kernels<S>().add(H, parameters + from.position, row);
+      if (from.type >= 0) kernels<S>().add(H, parameters + from.type, row);
+    }
+    const std::int64_t at = first * H;
+    // No bias, no dropout before the norm, no residual branch.
+    const NormInput<S> input{nullptr,
+                             nullptr,
+                             S(1),
+                             nullptr,
+                             parameters + layout.embedding_norm_weight,
+                             parameters + layout.embedding_norm_bias,
+                             static_cast<S>(pass.config.layer_norm_eps)};
+    kernels<S>().norm(count, H, input, state.normed + at, output + at, state.rstd + first);
+    if (state.mask) {
+      kernels<S>().apply_mask(count * H, state.mask + at, static_cast<S>(dropout.scale()),
+                              output + at, output + at);
+    }
+  });
+  return state;
+}
+
+// Computes gradients of embedding rows on the calling thread, token by token: tokens may share a
+// row, and the order of its sum must not depend on the number of threads.
+template <class S>
+void input_backward(const Pass& pass, const ParameterLayout& layout, const InputState<S>& state,
+                    const S* parameters, const S* doutput, S* gradients) {
+  const std::int64_t H = pass.config.hidden_size, T = pass.batch.tokens();
+  const S scale = static_cast<S>(Dropout(pass.config.hidden_dropout).scale());
+  S* d = pass.arena.take<S>(T * H);
+  S* sums = pass.arena.take<S>(3 * H);
+  // The last third would be for a dense bias, which embeddings do not have: ignore it.
+  std::fill(sums, sums + 3 * H, S(0));
+  sum_over_rows<S>(pass, T, 3 * H, sums, [&](std::int64_t first, std::int64_t count, S* partial) {
+    const std::int64_t at = first * H;
+    const S* dy = doutput + at;
+    if (state.mask) {
+      kernels<S>().apply_mask(count * H, state.mask + at, scale, dy, d + at);
+      dy = d + at;
+    }
+    const NormOutput<S> normed{dy,
+                               state.normed + at,
+                               state.rstd + first,
+                               parameters + layout.embedding_norm_weight,
+                               nullptr,
+                               S(1)};
+    kernels<S>().norm_backward(count, H, normed, d + at, d + at, partial);
+  });
+  kernels<S>().add(H, sums, gradients + layout.embedding_norm_weight);
+  kernels<S>().add(H, sums + H, gradients + layout.embedding_norm_bias);
+  for (std::int64_t t = 0; t < T; ++t) {
+    const S* row = d + t * H;
+    const InputRows to = rows_of(pass, layout, t);
+    // As nn.Embedding(padding_idx=...).
+    const bool padding = pass.batch.ids[static_cast<std::size_t>(t)] == pass.config.pad_token_id;
+    if (!padding) kernels<S>().add(H, row, gradients + to.word);
+    if (to.position >= 0) kernels<S>().add(H, row, gradients + to.position);
+    if (to.type >= 0) kernels<S>().add(H, row, gradients + to.type);
+  }
+}
+
+template InputState<float> input_forward<float>(const Pass&, const ParameterLayout&, const float*);
+template InputState<double> input_forward<double>(const Pass&, const ParameterLayout&,
+                                                  const double*);
+template void input_backward<float>(const Pass&, const ParameterLayout&, const InputState<float>&,
+                                    const float*, const float*, float*);
+template void input_backward<double>(const Pass&, const ParameterLayout&, const InputState<double>&,
+                                     const double*, const double*, double*);
+
+}  // namespace dtl::trainer

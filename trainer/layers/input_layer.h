@@ -1,0 +1,27 @@
+#pragma once
+// What comes before the encoder's layers: x = dropout(norm(word + position + type)), [T, H]. A
+// family may have no positions or types. One thread calls; the pool does the work. It cannot fail.
+
+#include <cstdint>
+
+#include "trainer/layers/layer.h"
+
+namespace dtl::trainer {
+
+// Values that forward keeps for backward.
+template <class S>
+struct InputState {
+  S *normed = nullptr, *rstd = nullptr;  // [T, H], [T]
+  std::uint8_t* mask = nullptr;          // [T, H] or null
+  const S* output = nullptr;             // [T, H]
+};
+
+template <class S>
+InputState<S> input_forward(const Pass& pass, const ParameterLayout& layout, const S* parameters);
+
+// doutput [T, H]: the gradient at the output. Adds parameter gradients to `gradients`.
+template <class S>
+void input_backward(const Pass& pass, const ParameterLayout& layout, const InputState<S>& state,
+                    const S* parameters, const S* doutput, S* gradients);
+
+}  // namespace dtl::trainer

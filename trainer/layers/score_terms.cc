@@ -1,0 +1,31 @@
+// Chooses the terms of a family.
+#include "trainer/layers/score_terms.h"
+
+#include "trainer/layers/layer.h"
+
+namespace dtl::trainer {
+
+template <class S>
+std::int64_t query_position(const LayerState<S>& state, const AttentionHead& head,
+                            std::int64_t row) {
+  if (!state.choice) return row;
+  return state.choice->tokens[static_cast<std::size_t>(head.first_row + row)] - head.first_token;
+}
+
+template <class S>
+std::unique_ptr<ScoreTerms<S>> make_score_terms(const Pass&, const LayerOffsets&, const S*) {
+  return nullptr;
+}
+
+template std::int64_t query_position<float>(const LayerState<float>&, const AttentionHead&,
+                                            std::int64_t);
+template std::int64_t query_position<double>(const LayerState<double>&, const AttentionHead&,
+                                             std::int64_t);
+template std::unique_ptr<ScoreTerms<float>> make_score_terms<float>(const Pass&,
+                                                                    const LayerOffsets&,
+                                                                    const float*);
+template std::unique_ptr<ScoreTerms<double>> make_score_terms<double>(const Pass&,
+                                                                      const LayerOffsets&,
+                                                                      const double*);
+
+}  // namespace dtl::trainer
