@@ -5,6 +5,8 @@
   bench/train.py --python PYTHON [--python PYTHON...] [PARTS]   # parts: full mrpc squad sentences start
   bench/train.py --python PYTHON --short      # whether it works here; no figures
   bench/train.py --python PYTHON --task tokens --type distilbert sentences   # a label for each token
+  bench/train.py --python PYTHON --task multi_label --type distilbert mrpc   # several for each text
+  bench/train.py --python PYTHON --task masked full                          # masked tokens
 
 PYTHON has torch; the first has transformers, too. A round runs every contestant once, in an order
 that changes from round to round, on the same cores and threads; the tables show the median of the
@@ -228,7 +230,8 @@ def arguments():
     parser.add_argument("--python", action="append", help="may be repeated")
     parser.add_argument("--build", default=os.path.join(HERE, "../build/release/bin"))
     parser.add_argument("--type", choices=LAYERS, default="bert")
-    parser.add_argument("--task", choices=["texts", "tokens"], default="texts", help="what has a label")
+    parser.add_argument("--task", choices=["texts", "tokens", "multi_label", "masked"], default="texts",
+                        help="what has a label; masked: a masked language model")
     parser.add_argument("--layers", type=int, default=0, help="fewer flatter dttrain")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--batch", type=int, default=32)

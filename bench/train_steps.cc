@@ -1,10 +1,10 @@
-// Training steps of a BERT or DistilBERT classifier of texts or of tokens, with random weights, as
-// dttrain runs them.
-// train.py runs this and the same steps in PyTorch.
-// usage: train_steps EXAMPLES TYPE LAYERS VOCABULARY BATCH STEPS THREADS float32|bf16
-// [texts|tokens]
+// Training steps of an encoder with random weights, as dttrain runs them: a classifier of texts,
+// with one label each or any number, or of tokens; or a masked language model. train.py runs this
+// and the same steps in PyTorch. usage: train_steps EXAMPLES TYPE LAYERS VOCABULARY BATCH STEPS
+// THREADS float32|bf16 [texts|tokens|multi_label|masked]
 //
-// EXAMPLES has a line "label id id ..." for each text; a token's label follows from its id. Prints
+// EXAMPLES has a line "label id id ..." for each text; a token's label follows from its id, and the
+// bits of a text's label are its several labels. Prints
 // one JSON object: for each step the seconds of its parts, its tokens and products, and the mean of
 // the gemm peaks just before and after it; and peak memory.
 #include <fmt/format.h>
@@ -27,9 +27,25 @@ using namespace dtl::trainer;
 
 constexpr int kClasses = 8;
 
-Examples read_examples(const std::string& path, bool tokens) {
+// [MASK] of BERT's vocabulary; 15 % of the tokens but the first and the last of a text.
+MaskingRule masking_rule(int vocabulary) {
+  MaskingRule rule{.probability = 0.15, .whole_words = false, .mask_token = 103, .kinds = {}};
+  rule.kinds.assign(static_cast<std::size_t>(vocabulary), TokenKind::kBegins);
+  for (const std::size_t special : {0, 101, 102, 103}) rule.kinds[special] = TokenKind::kSpecial;
+  return rule;
+}
+
+// The bits of 37 * label: about half of the labels.
+void add_targets(std::int32_t label, Examples& examples) {
+  for (int i = 0; i < kClasses; ++i) {
+    examples.targets.push_back(static_cast<float>((37 * (label + 1)) >> i & 1));
+  }
+}
+
+Examples read_examples(const std::string& path, const std::string& task, int vocabulary) {
   Examples examples;
   examples.starts.push_back(0);
+  if (task == "masked") examples.masking = masking_rule(vocabulary);
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
@@ -41,10 +57,9 @@ Examples read_examples(const std::string& path, bool tokens) {
     }
     const auto begin = static_cast<std::size_t>(examples.starts.back());
     examples.starts.push_back(static_cast<std::int64_t>(examples.ids.size()));
-    if (!tokens) {
-      examples.labels.push_back(label);
-      continue;
-    }
+    if (task == "texts") examples.labels.push_back(label);
+    if (task == "multi_label") add_targets(label, examples);
+    if (task != "tokens") continue;
     for (std::size_t t = begin; t < examples.ids.size(); ++t) {
       const bool special = t == begin || t + 1 == examples.ids.size();
       examples.token_labels.push_back(special ? kNoLabel : examples.ids[t] % kClasses);
@@ -53,9 +68,12 @@ Examples read_examples(const std::string& path, bool tokens) {
   return examples;
 }
 
-ModelConfig configuration(const std::string& type, int layers, int vocabulary, bool tokens) {
+ModelConfig configuration(const std::string& type, int layers, int vocabulary,
+                          const std::string& task) {
   ModelConfig config;
-  if (tokens) config.task = Task::kTokenClassification;
+  if (task == "tokens") config.task = Task::kTokenClassification;
+  if (task == "masked") config.task = Task::kMaskedLm;
+  if (task == "multi_label") config.problem = Problem::kMultiLabel;
   config.type = type_named(type).value_or(ModelType::kBert);
   config.layers = layers;
   config.vocab_size = vocabulary;
@@ -69,6 +87,11 @@ std::vector<float> random_weights(const ParameterLayout& layout) {
     initialise(tensor, 0.02, 1, parameters.data());
   }
   return parameters;
+}
+
+double expected_loss(const std::string& task, const ModelConfig& config) {
+  if (task == "multi_label") return std::log(2.0);
+  return std::log(task == "masked" ? config.vocab_size : kClasses);
 }
 
 // peak: operations per second.
@@ -88,10 +111,10 @@ long peak_kib() {
 }
 
 int run(const std::vector<std::string>& arguments) {
-  const bool tokens = arguments.size() > 8 && arguments[8] == "tokens";
-  const Examples examples = read_examples(arguments[0], tokens);
+  const std::string task = arguments.size() > 8 ? arguments[8] : "texts";
+  const Examples examples = read_examples(arguments[0], task, std::stoi(arguments[3]));
   const ModelConfig config =
-      configuration(arguments[1], std::stoi(arguments[2]), std::stoi(arguments[3]), tokens);
+      configuration(arguments[1], std::stoi(arguments[2]), std::stoi(arguments[3]), task);
   const int steps = std::stoi(arguments[5]);
   TrainSettings settings;
   settings.global_batch = std::stoi(arguments[4]);
@@ -115,8 +138,8 @@ int run(const std::vector<std::string>& arguments) {
   std::string text;
   for (int i = 0; i < steps; ++i) {
     const StepReport report = trainer.step(examples);
-    // Labels are random: a loss far from ln(classes) is wrong.
-    if (std::abs(report.loss - std::log(kClasses)) > 1.0) {
+    // What there is to learn is random: a loss far from a guess's is wrong.
+    if (std::abs(report.loss - expected_loss(task, config)) > 1.0) {
       std::cerr << "train_steps: the loss is " << report.loss << "\n";
       return 1;
     }
@@ -136,7 +159,7 @@ int run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   if (argc != 9 && argc != 10) {
     std::cerr << "usage: train_steps EXAMPLES TYPE LAYERS VOCABULARY BATCH STEPS THREADS "
-                 "float32|bf16 [texts|tokens]\n";
+                 "float32|bf16 [texts|tokens|multi_label|masked]\n";
     return 64;
   }
   return run({argv + 1, argv + argc});
