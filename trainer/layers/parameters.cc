@@ -100,7 +100,7 @@ void add_embeddings(Builder& build, const ModelConfig& config, ParameterLayout& 
   const std::int64_t H = config.hidden_size;
   layout.word = build.weight(std::string(names.word), {config.vocab_size, H});
   layout.position = build.weight(std::string(names.position), {config.max_positions, H});
-  if (config.type_vocab_size > 0) {
+  if (config.type_vocab_size > 0 && !names.type.empty()) {
     layout.type = build.weight(std::string(names.type), {config.type_vocab_size, H});
   }
   layout.embedding_norm_weight = build.norm(std::string(names.embedding_norm), H);
