@@ -13,6 +13,7 @@ namespace {
 using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 std::vector<std::string> with(std::vector<std::string> extra,
@@ -22,6 +23,13 @@ std::vector<std::string> with(std::vector<std::string> extra,
       "--validation_file",    "v.tsv", "--output_dir", "out"};
   words.insert(words.end(), extra.begin(), extra.end());
   return words;
+}
+
+// Without the line about with()'s validation file.
+std::vector<std::string> notices(const Settings& settings) {
+  std::vector<std::string> lines = settings.notices;
+  std::erase(lines, "--validation_file has no effect here: it needs --do_eval");
+  return lines;
 }
 
 std::string complaint(const std::vector<std::string>& extra) {
@@ -238,7 +246,7 @@ TEST(Settings, AreReportedToTensorBoardWhenAskedFor) {
   EXPECT_EQ(parse_settings(with({"--logging_dir", "l", "--report_to", "none"})).report_to, "none");
   const Settings s = parse_settings(with({"--report_to", "tensorboard", "wandb", "--seed", "1"}));
   EXPECT_EQ(s.report_to, "tensorboard");
-  EXPECT_THAT(s.notices, ElementsAre(HasSubstr("--report_to wandb has no effect here")));
+  EXPECT_THAT(notices(s), ElementsAre(HasSubstr("--report_to wandb has no effect here")));
   EXPECT_THAT(complaint({"--report_to", "wandbb"}), HasSubstr("tensorboard"));
 }
 
@@ -246,10 +254,40 @@ TEST(Settings, RefuseWhatWouldMislead) {
   EXPECT_THAT(complaint({"--fp16"}), HasSubstr("--bf16"));
   EXPECT_THAT(complaint({"--push_to_hub"}), HasSubstr("--output_dir"));
   EXPECT_THAT(complaint({"--dataset_name", "squad"}), HasSubstr("--train_file"));
-  EXPECT_THAT(parse_settings(with({"--fp16", "False"})).notices,
+  EXPECT_THAT(notices(parse_settings(with({"--fp16", "False"}))),
               ElementsAre(HasSubstr("--fp16=False has no effect here")));
   EXPECT_THAT(complaint({"--save_steps", "0"}), HasSubstr("--save_strategy no"));
   EXPECT_THAT(complaint({"--save_steps", "2.5"}), HasSubstr("neither a whole number nor a share"));
+}
+
+TEST(Settings, SayWhatNeedsAnotherOption) {
+  const auto lines = [](std::vector<std::string> words) {
+    for (const char* word : {"--model_name_or_path", "m", "--output_dir", "out", "--do_train",
+                             "--train_file", "t.tsv"}) {
+      words.emplace_back(word);
+    }
+    return parse_settings(words).notices;
+  };
+  EXPECT_THAT(lines({"--validation_file", "v.csv"}),
+              ElementsAre("--validation_file has no effect here: it needs --do_eval"));
+  EXPECT_THAT(lines({"--test_file", "t.csv", "--max_predict_samples", "3"}),
+              ElementsAre("--test_file has no effect here: it needs --do_predict",
+                          "--max_predict_samples has no effect here: it needs --do_predict"));
+  EXPECT_THAT(lines({"--metric_name", "f1"}),
+              ElementsAre("--metric_name has no effect here: it needs --do_eval or --do_predict"));
+  EXPECT_THAT(lines({"--task", "masked_lm", "--do_eval", "--validation_file", "v.txt",
+                     "--validation_split_percentage", "9"}),
+              ElementsAre(HasSubstr("it needs --do_eval without --validation_file")));
+  EXPECT_THAT(lines({"--validation_file", "v.csv", "--do_eval", "--metric_name", "f1"}), IsEmpty());
+  // The demonstration is the same for everybody.
+  EXPECT_THAT(parse_settings({"--demo", "--seed", "7", "--learning_rate", "1"}).notices,
+              ElementsAre("--learning_rate has no effect here: the demonstration always trains the "
+                          "same"));
+}
+
+TEST(Settings, HintAtTheHelpThatListsTheOption) {
+  EXPECT_THAT(complaint({"--learning_rate", "fast"}), HasSubstr("dttrain --help"));
+  EXPECT_THAT(complaint({"--focal_gamma", "much"}), HasSubstr("dttrain --help-all"));
 }
 
 TEST(Settings, AnswerWhatHasNoEffectWithALine) {
@@ -260,10 +298,11 @@ TEST(Settings, AnswerWhatHasNoEffectWithALine) {
                                              {"--label_names", "labels", "others"},
                                              {"--pad_to_max_length=false"},
                                              {"--train_sampling_strategy", "random"}}) {
-    EXPECT_THAT(parse_settings(with(words)).notices, ElementsAre(HasSubstr("has no effect here: ")))
+    EXPECT_THAT(notices(parse_settings(with(words))),
+                ElementsAre(HasSubstr("has no effect here: ")))
         << words[0];
   }
-  EXPECT_THAT(parse_settings(with({"--token", "secret"})).notices,
+  EXPECT_THAT(notices(parse_settings(with({"--token", "secret"}))),
               ElementsAre(Not(HasSubstr("secret"))));
   EXPECT_THAT(complaint({"--no_do_eval"}), HasSubstr("--no_do_eval: unknown option"));
   EXPECT_THAT(complaint({"--train_sampling_strategy", "sequential"}), HasSubstr("--seed"));
@@ -289,7 +328,7 @@ TEST(Settings, TakeWhatScheduleAndOptimizerTake) {
               HasSubstr("decay_type \"sqrt\": not one of"));
   const std::vector<std::string> constant = {"--lr_scheduler_type", "constant",
                                              "--lr_scheduler_kwargs", R"({"num_cycles": 2})"};
-  EXPECT_THAT(parse_settings(with(constant)).notices, ElementsAre(HasSubstr("takes none")));
+  EXPECT_THAT(notices(parse_settings(with(constant))), ElementsAre(HasSubstr("takes none")));
   EXPECT_EQ(complaint({"--optim", "sgd", "--optim_args", "momentum=0.9, nesterov=True"}), "");
   EXPECT_THAT(complaint({"--optim", "sgd", "--optim_args", "nesterov=true"}),
               HasSubstr("momentum"));

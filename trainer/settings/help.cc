@@ -1,6 +1,9 @@
 // The texts come from the rows of the option table, so they cannot contradict it.
 #include "trainer/settings/help.h"
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "trainer/settings/option_table.h"
@@ -29,6 +32,12 @@ constexpr std::string_view kCommon[] = {
 };
 
 }  // namespace
+
+bool in_short_help(const Option& option) {
+  return std::any_of(std::begin(kCommon), std::end(kCommon), [&](std::string_view name) {
+    return std::find(option.names.begin(), option.names.end(), name) != option.names.end();
+  });
+}
 
 std::string help_text() {
   std::vector<Option> common;

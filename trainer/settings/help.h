@@ -4,10 +4,14 @@
 
 #include <string>
 
+#include "base/options/options.h"
+
 namespace dtl::trainer {
 
 // At most 45 lines: usage, common options, and where to find the rest.
 std::string help_text();
+// Whether it lists the option.
+bool in_short_help(const Option& option);
 
 // Every option that has an effect. dttrain(1) lists the transformers options that are ignored or
 // refused.

@@ -15,9 +15,11 @@
 #include "base/options/completion.h"
 #include "base/text.h"
 #include "trainer/settings/argument_file.h"
+#include "trainer/settings/help.h"
 #include "trainer/settings/option_table.h"
 #include "trainer/settings/settings_check.h"
 #include "trainer/settings/stock_options.h"
+#include "trainer/settings/unused_options.h"
 
 namespace dtl::trainer {
 namespace {
@@ -109,13 +111,14 @@ Error unknown_key(const OptionPlace& at, const std::string& name) {
               near.empty() ? kHelp : near);
 }
 
-// The word that was meant, of an option that takes one of several; else the option in --help.
+// The word that was meant, of an option that takes one of several; else the help that lists it.
 std::string hint_for(const GivenOption& given) {
   const std::string_view column = given.option->value;
-  if (column.find('|') == column.npos) return kHelp;
+  const std::string help = in_short_help(*given.option) ? kHelp : "dttrain --help-all";
+  if (column.find('|') == column.npos) return help;
   const std::vector<std::string> words = split(column, '|');
   const std::string near = nearest(to_lower(given.value), words);
-  return near.empty() ? kHelp : fmt::format("{} {}", given.option->names.back(), near);
+  return near.empty() ? help : fmt::format("{} {}", given.option->names.back(), near);
 }
 
 // `given` tells a value that somebody wrote from a default: some rules need the difference.
@@ -280,6 +283,9 @@ Settings parse_settings(const std::vector<std::string>& arguments,
     complete_settings(settings, given);
   } catch (const Error& error) {
     throw where_it_stands(error, in_files, on_line);
+  }
+  for (std::string& line : unused_options(settings, given)) {
+    settings.notices.push_back(std::move(line));
   }
   return settings;
 }

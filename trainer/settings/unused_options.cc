@@ -1,0 +1,70 @@
+// One row for each option that needs another one.
+#include "trainer/settings/unused_options.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+namespace dtl::trainer {
+namespace {
+
+struct Need {
+  std::string_view option;
+  bool (*met)(const Settings& s);
+  std::string_view reason;
+};
+
+bool measures(const Settings& s) {
+  return s.do_eval || s.do_predict;
+}
+
+constexpr std::array<Need, 8> kNeeds = {{
+    {"train_file", [](const Settings& s) { return s.do_train; }, "it needs --do_train"},
+    {"validation_file", [](const Settings& s) { return s.do_eval; }, "it needs --do_eval"},
+    {"test_file", [](const Settings& s) { return s.do_predict; }, "it needs --do_predict"},
+    {"max_eval_samples", [](const Settings& s) { return s.do_eval; }, "it needs --do_eval"},
+    {"max_predict_samples", [](const Settings& s) { return s.do_predict; },
+     "it needs --do_predict"},
+    {"metric_name", measures, "it needs --do_eval or --do_predict"},
+    {"return_entity_level_metrics", measures, "it needs --do_eval or --do_predict"},
+    {"validation_split_percentage",
+     [](const Settings& s) { return s.do_eval && s.validation_file.empty(); },
+     "it needs --do_eval without --validation_file"},
+}};
+
+// What demo_settings() takes from the command line.
+constexpr std::array<std::string_view, 10> kOfDemo = {
+    "demo",        "output_dir",   "overwrite_output_dir", "seed", "logging_steps", "report_to",
+    "logging_dir", "disable_tqdm", "report_examples",      "task"};
+
+bool is_of_demo(const std::string& name) {
+  for (const std::string_view each : kOfDemo) {
+    if (each == name) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> unused_options(const Settings& settings,
+                                        const std::set<std::string>& given) {
+  std::vector<std::string> lines;
+  const auto add = [&](std::string_view option, std::string_view reason) {
+    lines.push_back(fmt::format("--{} has no effect here: {}", option, reason));
+  };
+  if (settings.demo) {
+    for (const std::string& name : given) {
+      if (!is_of_demo(name)) add(name, "the demonstration always trains the same");
+    }
+    return lines;
+  }
+  for (const Need& need : kNeeds) {
+    if (given.contains(std::string(need.option)) && !need.met(settings)) {
+      add(need.option, need.reason);
+    }
+  }
+  return lines;
+}
+
+}  // namespace dtl::trainer
