@@ -206,10 +206,17 @@ def check_evaluations(work):
     model = SentenceTransformer(folder)
     rows = [[sentence(), sentence(), round(5 * draw.random(), 2)] for _ in range(60)]
     path = write_rows(work + "/scored.csv", ["sentence1", "sentence2", "score"], rows)
-    compare("scored", figures(folder, work, path), evaluation.EmbeddingSimilarityEvaluator(*map(list, zip(*rows)))(model))
+    ours = figures(folder, work, path, "--matryoshka_dims", "8,4")
+    compare("scored", ours, evaluation.EmbeddingSimilarityEvaluator(*map(list, zip(*rows)))(model))
+    for dims in (8, 4):
+        cut = evaluation.EmbeddingSimilarityEvaluator(*map(list, zip(*rows)), truncate_dim=dims)(model)
+        compare(f"scored, {dims}", ours, {f"dim_{dims}_spearman_cosine": cut["spearman_cosine"]})
     rows = [[sentence(), sentence(), sentence()] for _ in range(60)]
     path = write_rows(work + "/triplets.csv", ["anchor", "positive", "negative"], rows)
-    compare("triplets", figures(folder, work, path), evaluation.TripletEvaluator(*map(list, zip(*rows)))(model))
+    ours = figures(folder, work, path, "--matryoshka_dims", "8")
+    compare("triplets", ours, evaluation.TripletEvaluator(*map(list, zip(*rows)))(model))
+    cut = evaluation.TripletEvaluator(*map(list, zip(*rows)), truncate_dim=8)(model)
+    compare("triplets, 8", ours, {"dim_8_cosine_accuracy": cut["cosine_accuracy"]})
     # Pairs: the positives of all are the corpus.
     passages = list(dict.fromkeys(sentence(20) for _ in range(150)))
     queries = list(dict.fromkeys(sentence() for _ in range(40)))
@@ -217,14 +224,17 @@ def check_evaluations(work):
     rows = [[query, passages[i]] for query in queries for i in positives[query]]
     used = list(dict.fromkeys(row[1] for row in rows))
 
-    def retrieval(corpus):
+    def retrieval(corpus, **how):
         number = {text: f"{i:04}" for i, text in enumerate(corpus)}
         return evaluation.InformationRetrievalEvaluator(
             {str(i): query for i, query in enumerate(queries)}, {number[text]: text for text in corpus},
-            {str(i): {number[passages[p]] for p in positives[query]} for i, query in enumerate(queries)})(model)
+            {str(i): {number[passages[p]] for p in positives[query]} for i, query in enumerate(queries)}, **how)(model)
 
     path = write_rows(work + "/pairs.csv", ["query", "answer"], rows)
-    compare("pairs", figures(folder, work, path), retrieval(used))
+    ours = figures(folder, work, path, "--matryoshka_dims", "8")
+    compare("pairs", ours, retrieval(used))
+    cut = retrieval(used, truncate_dim=8)
+    compare("pairs, 8", ours, {"dim_8_cosine_ndcg@10": cut["cosine_ndcg@10"]})
     corpus = write_rows(work + "/corpus.csv", ["id", "text"], [[f"{i:04}", text] for i, text in enumerate(passages)])
     compare("corpus, by text", figures(folder, work, path, "--corpus_file", corpus), retrieval(passages))
     with open(work + "/queries.jsonl", "w") as file:

@@ -72,7 +72,64 @@ MetricList kind_metrics(const EmbeddingSet& set, const EmbeddingTable& table,
   __builtin_unreachable();
 }
 
-MetricList embedding_figures(const Settings&, const ModelConfig&, const Questioned& set) {
+// The figure that a set's page begins with; empty for texts alone.
+std::string_view main_figure(EmbeddingSetKind kind) {
+  switch (kind) {
+    case EmbeddingSetKind::kScored:
+      return "spearman_cosine";
+    case EmbeddingSetKind::kTriplets:
+      return "cosine_accuracy";
+    case EmbeddingSetKind::kRetrieval:
+      return "cosine_ndcg@10";
+    case EmbeddingSetKind::kTexts:
+      return "";
+  }
+  __builtin_unreachable();
+}
+
+// The first `count` of each row's D numbers, as truncate_dim leaves them.
+std::vector<float> cut_rows(std::span<const float> rows, std::int64_t D, std::int64_t count) {
+  std::vector<float> cut;
+  cut.reserve(rows.size() / static_cast<std::size_t>(D) * static_cast<std::size_t>(count));
+  for (std::size_t at = 0; at < rows.size(); at += static_cast<std::size_t>(D)) {
+    const auto row = rows.subspan(at, static_cast<std::size_t>(count));
+    cut.insert(cut.end(), row.begin(), row.end());
+  }
+  return cut;
+}
+
+// Of a model that also learns for the beginnings of its embeddings (--matryoshka_dims): the main
+// figure of each of these sizes. Empty outputs: only their names.
+MetricList cut_figures(const Settings& s, const EmbeddingSet& set, std::span<const float> outputs,
+                       std::int64_t D) {
+  MetricList figures;
+  const std::string_view name = main_figure(set.kind);
+  if (name.empty()) return figures;
+  for (const int count : matryoshka_dims(s)) {
+    if (count >= D) continue;
+    double value = 0;
+    if (!outputs.empty()) {
+      const std::vector<float> cut = cut_rows(outputs, D, count);
+      EmbeddingTable table{{}, 2, count};
+      std::vector<Ranking> rankings;
+      if (set.kind == EmbeddingSetKind::kRetrieval) {
+        rankings = rank_passages(set.retrieval, cut, count, default_threads());
+      } else {
+        const std::size_t values = set.groups.rows.size() * set.groups.texts();
+        table = {{cut.data(), values * static_cast<std::size_t>(count)},
+                 static_cast<std::int64_t>(set.groups.texts()),
+                 count};
+      }
+      for (const auto& [each, figure] : kind_metrics(set, table, rankings)) {
+        if (each == name) value = figure;
+      }
+    }
+    figures.emplace_back(fmt::format("dim_{}_{}", count, name), value);
+  }
+  return figures;
+}
+
+MetricList embedding_figures(const Settings& s, const ModelConfig& config, const Questioned& set) {
   const EmbeddingSet& own = set_of(set);
   MetricList figures;
   if (has_loss(own)) figures.emplace_back("loss", 0);
@@ -80,6 +137,8 @@ MetricList embedding_figures(const Settings&, const ModelConfig&, const Question
   nothing.kind = own.kind;
   const MetricList more = kind_metrics(nothing, {}, {});
   figures.insert(figures.end(), more.begin(), more.end());
+  const MetricList cut = cut_figures(s, own, {}, output_count(config));
+  figures.insert(figures.end(), cut.begin(), cut.end());
   return figures;
 }
 
@@ -100,6 +159,8 @@ TaskScore score_embeddings(const ModelOutputs& of) {
   }
   const MetricList figures = kind_metrics(set, table, scored->rankings);
   score.metrics.insert(score.metrics.end(), figures.begin(), figures.end());
+  const MetricList cut = cut_figures(of.settings, set, of.outputs, output_count(config));
+  score.metrics.insert(score.metrics.end(), cut.begin(), cut.end());
   score.memo = std::move(scored);
   return score;
 }
@@ -203,19 +264,18 @@ EvaluationView view_embeddings(const ModelOutputs& of, const TaskScore& score) {
   const EmbeddingSet& set = set_of(of.set);
   const auto rows = static_cast<std::int64_t>(set.groups.rows.size());
   EvaluationView view;
-  HeadlineForm form;
+  HeadlineForm form{.main = main_figure(set.kind), .unit = "query"};
   std::int64_t count = rows;
   switch (set.kind) {
     case EmbeddingSetKind::kScored:
-      form = {.main = "spearman_cosine", .unit = "pair"};
+      form.unit = "pair";
       view.examples = worst_pairs(of, set);
       break;
     case EmbeddingSetKind::kTriplets:
-      form = {.main = "cosine_accuracy", .unit = "triplet"};
+      form.unit = "triplet";
       view.examples = worst_triplets(of, set);
       break;
     case EmbeddingSetKind::kRetrieval:
-      form = {.main = "cosine_ndcg@10", .unit = "query"};
       count = static_cast<std::int64_t>(set.retrieval.queries.size());
       view.examples =
           worst_queries(of, set, static_cast<const EmbeddingScore&>(*score.memo).rankings);
