@@ -120,7 +120,7 @@ def before_the_records():
     check(totals["total_train_steps_per_second"] > 0 and "train_loss" not in totals,
           "train_results.json has the figures of all steps, and none of no steps", totals)
     report = (folder / "report.html").read_text()
-    check("15 steps, 1 passes over 120 examples" in report, "the report has the run's steps")
+    check("15 steps, 1 pass over 120 examples" in report, "the report has the run's steps")
 
 
 def at_the_same_time():

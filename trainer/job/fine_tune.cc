@@ -98,8 +98,9 @@ std::string report_of(const Run& run) {
   const ModelConfig& c = run.prepared.config;
   ReportPage report = run_report(run.settings, run.results);
   report.summary =
-      fmt::format("{} steps, {:.4g} passes over {} examples, {} parameters, {}.", run.last.step,
-                  run.last.epoch, run.prepared.train.size(), parameter_count(run.model.layout()),
+      fmt::format("{} steps, {:.4g} {} over {} examples, {} parameters, {}.", run.last.step,
+                  run.last.epoch, run.last.epoch == 1 ? "pass" : "passes",
+                  run.prepared.train.size(), parameter_count(run.model.layout()),
                   run.group.size() == 1 ? "1 rank" : fmt::format("{} ranks", run.group.size()));
   if (run.began_at > 0) {
     report.summary += fmt::format(

@@ -88,6 +88,12 @@ std::string local_date(std::time_t time) {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z (%z)", &parts)};
 }
 
+// Losses of probabilities are logarithms; others have no unit.
+std::string loss_unit(const Settings& s) {
+  const bool of_numbers = s.do_regression || s.task_name == "stsb" || s.task == "embeddings";
+  return of_numbers ? "" : "nats";
+}
+
 }  // namespace
 
 std::string figure_text(const std::string& key, double value) {
@@ -115,7 +121,7 @@ ReportPage run_report(const Settings& s, const Results& results) {
   report.charts = {
       {"Loss",
        "step",
-       "nats",
+       loss_unit(s),
        {curve_of(results, "loss", "training"), curve_of(results, "eval_loss", "evaluation")}},
       metrics_chart(results),
       {"Learning rate", "step", "", {curve_of(results, "learning_rate", "learning rate")}},
