@@ -118,6 +118,10 @@ def check_folders(work, texts):
                        "--normalize_embeddings")
         near("  with a prompt, cut, normalised", asked,
              model.encode(texts, prompt_name="query", truncate_dim=8, normalize_embeddings=True), 1e-5)
+        if number == 0:
+            rounded = encode(f"{work}/st{number}", texts, work, "--bf16", "emulate")
+            assert not np.array_equal(rounded, own), "--bf16 emulate changes nothing"
+            near("  in bfloat16", rounded, own, 0.05)
         # Written by dttrain after a step that changes nothing; read by both.
         pairs = write_rows(work + "/pairs.csv", ["query", "passage"], [[a, b] for a, b in zip(texts, texts[1:])])
         run("--task", "embeddings", "--model_name_or_path", f"{work}/st{number}", "--train_file", pairs, "--do_train",

@@ -29,7 +29,7 @@ const OptionTable<E>& encode_table() {
   // One row per line is easier to read.
   // clang-format off
   static const OptionTable<E> kTable(std::vector<OptionRow<E>>{
-      {"", {"--model_name_or_path"}, "FOLDER", "sentence-transformers folder, BERT or DistilBERT",
+      {"", {"--model_name_or_path"}, "FOLDER", "folder of sentence-transformers, or an encoder",
        into::text<&E::model>()},
       {"", {"--test_file"}, "FILE", "texts: a line each (.txt), or .csv, .tsv, .json, .jsonl",
        into::text<&E::test_file>()},
@@ -47,6 +47,8 @@ const OptionTable<E>& encode_table() {
        into::whole<&E::max_seq_length>(3, 1 << 20)},
       {"", {"--truncate_dim"}, "N", "keep the first N numbers of an embedding",
        into::whole<&E::truncate_dim>(1, 1 << 24)},
+      {"", {"--bf16"}, "true|false|emulate", "multiply matrices in bfloat16 (false)",
+       into::word<&E::bf16>(Takes::kPerhapsValue)},
       {"", {"--normalize_embeddings"}, "", "divide embeddings by their length",
        into::flag<&E::normalize>()},
       {"", {"--model_revision"}, "NAME", "branch, tag or commit in the hub's cache (main)",

@@ -20,6 +20,7 @@ struct EncodeSettings {
   int max_seq_length = 0;     // 0: the folder's
   int truncate_dim = 0;       // 0: all
   bool normalize = false;
+  std::string bf16 = "false";  // true, emulate
 };
 
 // `arguments`: those after "encode". Throws Error(kUsage).

@@ -27,6 +27,7 @@
 #include "trainer/families/task_head.h"
 #include "trainer/job/hub_cache.h"
 #include "trainer/job/load_inputs.h"
+#include "trainer/job/run_context.h"
 #include "trainer/job/score_dataset.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/model/model.h"
@@ -236,6 +237,7 @@ void report(const EncodeSettings& s, const Examples& texts, const Told& told, in
 
 int run_encode(const EncodeSettings& s, Ranks& group) {
   prepare_gemm();
+  const Precision precision = precision_of("--bf16", s.bf16);
   Prepared prepared;
   Told told;
   const bool first = group.rank() == 0;
@@ -244,6 +246,7 @@ int run_encode(const EncodeSettings& s, Ranks& group) {
   const Examples& texts = prepared.test.front().examples;
   ThreadPool pool(default_threads(), true);
   Model<float> model(prepared.config, pool, LossSettings{});
+  model.set_precision(precision);
   std::optional<EmbeddingWriter> writer;
   if (first) writer.emplace(s, texts.size(), output_count(prepared.config));
   const auto start = Clock::now();

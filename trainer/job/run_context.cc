@@ -24,17 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The precision that an option for bfloat16 selects.
-Precision precision_of(const std::string& option, const std::string& value) {
-  if (value == "emulate") return Precision::kBf16Emulated;
-  if (value != "true") return Precision::kFloat32;
-  const Bf16Support& support = bf16_support();
-  if (support.available) return Precision::kBf16;
-  throw Error(Exit::kConfig, option,
-              fmt::format("{}; {}=emulate does without, slowly", support.reason, option),
-              option + " false");
-}
-
 // "eval_accuracy 0.8431  eval_f1 0.8912"
 std::string metrics_line(const std::string& prefix, const std::string& suffix,
                          const MetricList& metrics) {
@@ -72,6 +61,16 @@ std::string event_folder(const Settings& s) {
 }
 
 }  // namespace
+
+Precision precision_of(const std::string& option, const std::string& value) {
+  if (value == "emulate") return Precision::kBf16Emulated;
+  if (value != "true") return Precision::kFloat32;
+  const Bf16Support& support = bf16_support();
+  if (support.available) return Precision::kBf16;
+  throw Error(Exit::kConfig, option,
+              fmt::format("{}; {}=emulate does without, slowly", support.reason, option),
+              option + " false");
+}
 
 // dtagent writes the file when it tells the ranks to end. DTLAUNCH_GRACE holds the default grace.
 std::optional<std::chrono::milliseconds> told_grace() {

@@ -26,6 +26,10 @@ namespace dtl::trainer {
 // The time from the launcher's end signal until it kills this rank, if the launcher told it.
 std::optional<std::chrono::milliseconds> told_grace();
 
+// The precision that an option for bfloat16 selects: true, false or emulate. Throws Error(kConfig)
+// if this CPU lacks what it needs.
+Precision precision_of(const std::string& option, const std::string& value);
+
 struct Run {
   // Throws Error(kConfig) when this CPU lacks what --bf16 or --bf16_full_eval needs.
   Run(const Settings& settings, Ranks& group, Prepared& prepared);
