@@ -1,7 +1,5 @@
 // BERT, as in transformers' BertModel. The defaults are those of BertConfig.
-#include <fmt/format.h>
-
-#include "trainer/families/model_family.h"
+#include "trainer/families/bert_keys.h"
 
 namespace dtl::trainer {
 namespace {
@@ -11,17 +9,6 @@ using enum KeyUse;
 // One row per line is easier to read.
 // clang-format off
 constexpr KnownKey kBertKeys[] = {
-    {"hidden_size", kUsed},
-    {"num_hidden_layers", kUsed},
-    {"num_attention_heads", kUsed},
-    {"intermediate_size", kUsed},
-    {"type_vocab_size", kUsed},
-    {"hidden_act", kUsed},
-    {"hidden_dropout_prob", kUsed},
-    {"attention_probs_dropout_prob", kUsed},
-    {"classifier_dropout", kUsed},
-    {"layer_norm_eps", kUsed},
-    {"position_embedding_type", kUsed},
     // Keys in Google's releases and in distilled models. BertModel reads none of them.
     {"directionality", kOnly, "\"bidi\"", "only attention to both sides can be run"},
     {"pooler_fc_size", kHarmless},
@@ -43,44 +30,6 @@ constexpr KnownKey kBertKeys[] = {
 };
 // clang-format on
 
-void read_bert(const ConfigKeys& keys, ModelConfig& config) {
-  keys.size("hidden_size", config.hidden_size);
-  keys.layers("num_hidden_layers", config.layers);
-  keys.size("num_attention_heads", config.heads);
-  keys.size("intermediate_size", config.intermediate_size);
-  keys.size("type_vocab_size", config.type_vocab_size);
-  keys.fraction("hidden_dropout_prob", config.hidden_dropout);
-  keys.fraction("attention_probs_dropout_prob", config.attention_dropout);
-  // A null or missing key means hidden_dropout_prob. The next line overrides that default.
-  config.classifier_dropout = config.hidden_dropout;
-  keys.fraction("classifier_dropout", config.classifier_dropout);
-  keys.fraction("layer_norm_eps", config.layer_norm_eps);
-  config.activation = keys.activation("hidden_act");
-  const std::string positions = keys.text("position_embedding_type");
-  if (!positions.empty() && positions != "absolute") {
-    keys.refuse("position_embedding_type",
-                fmt::format("only absolute positions can be run, not '{}'", positions));
-  }
-}
-
-ConfigEntries write_bert(const ModelConfig& config) {
-  ConfigValue classifier_dropout = nullptr;  // means: same as hidden_dropout_prob
-  if (config.classifier_dropout != config.hidden_dropout) {
-    classifier_dropout = config.classifier_dropout;
-  }
-  return {{"hidden_size", config.hidden_size},
-          {"num_hidden_layers", config.layers},
-          {"num_attention_heads", config.heads},
-          {"intermediate_size", config.intermediate_size},
-          {"hidden_act", config.activation},
-          {"hidden_dropout_prob", config.hidden_dropout},
-          {"attention_probs_dropout_prob", config.attention_dropout},
-          {"classifier_dropout", classifier_dropout},
-          {"type_vocab_size", config.type_vocab_size},
-          {"layer_norm_eps", config.layer_norm_eps},
-          {"position_embedding_type", std::string("absolute")}};
-}
-
 HeadForm bert_head(const ModelConfig& config) {
   if (config.task == Task::kQuestionAnswering) return {.output = "qa_outputs"};
   HeadForm form{.output = "classifier", .dropout = config.classifier_dropout};
@@ -95,7 +44,7 @@ HeadForm bert_head(const ModelConfig& config) {
 constinit const ModelFamily kBertFamily = {
     .name = "bert",
     .class_name = "Bert",
-    .keys = {kBertKeys, &keys_of::kAnyConfig},
+    .keys = {kBertKeys, &keys_of::kBertLike},
     .tensors = {.prefix = "bert.",
                 .word = "bert.embeddings.word_embeddings",
                 .position = "bert.embeddings.position_embeddings",
@@ -115,7 +64,7 @@ constinit const ModelFamily kBertFamily = {
                 .masked_output = "cls.predictions"},
     .drops_attention_output = true,
     .head = bert_head,
-    .read = read_bert,
-    .write = write_bert};
+    .read = read_bert_keys,
+    .write = write_bert_keys};
 
 }  // namespace dtl::trainer
