@@ -73,7 +73,12 @@ Reader config_reader(const Folder& folder) {
            R"("hidden_act":"gelu_new","classifier_dropout":null,"id2label":{"0":"no","1":"yes"},)"
            R"("problem_type":"multi_label_classification","layer_norm_eps":1e-12})",
            R"({"model_type":"distilbert","dim":4,"n_layers":2,"n_heads":2,"hidden_dim":4,)"
-           R"("activation":"relu","dropout":0.1,"num_labels":3,"sinusoidal_pos_embds":true})"},
+           R"("activation":"relu","dropout":0.1,"num_labels":3,"sinusoidal_pos_embds":true})",
+           R"({"model_type":"roberta","vocab_size":9,"hidden_size":4,"num_hidden_layers":1,)"
+           R"("num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":8,)"
+           R"("type_vocab_size":1,"layer_norm_eps":1e-5,"pad_token_id":1,"bos_token_id":0})",
+           R"({"model_type":"xlm-roberta","vocab_size":9,"hidden_size":4,"num_hidden_layers":1,)"
+           R"("num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":8})"},
           {"16777216", "2147483648", "-1", "1e999", "null", "true", "{}", "[]", "num_labels",
            "\"num_labels\":16777216,", "\"num_hidden_layers\":", "id2label", "type_vocab_size",
            "pad_token_id", "position_embedding_type", "qa_dropout", "seq_classif_dropout",

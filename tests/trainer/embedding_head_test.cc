@@ -40,7 +40,9 @@ std::vector<ModelConfig> every_head() {
     configs.push_back(embedder(TextPooling::kMean, {{11, false, activation}, {5, true, activation}},
                                activation == DenseActivation::kGelu));
   }
-  configs.push_back(embedder(TextPooling::kMean, {}, true, ModelType::kDistilBert));
+  for (const ModelType type : kEveryType) {
+    configs.push_back(embedder(TextPooling::kMean, {}, true, type));
+  }
   configs.push_back(embedder(TextPooling::kCls, {}, false, ModelType::kDistilBert));
   return configs;
 }

@@ -61,17 +61,24 @@ def check_model(init, encode, root, kind):
             check((tensor == 1).all(), f"{name} is one")
         elif tensor.numel() > 1000:
             check(abs(tensor.mean()) < 0.003 and abs(tensor.std() - 0.02) < 0.002, f"spread of {name}")
-    words = next(tensor for name, tensor in ours.items() if "word_embeddings" in name)
-    check((words[0] == 0).all() and (words[1] != 0).all(), "only the padding row is zero")
     tokenizer = AutoTokenizer.from_pretrained(folder)
+    pad = tokenizer.pad_token_id
+    check(config.pad_token_id == pad, "the padding token of config and tokenizer")
+    for key, token in (("bos_token_id", "cls"), ("eos_token_id", "sep")):
+        if kind not in ("bert", "distilbert", "electra"):
+            check(getattr(config, key) == getattr(tokenizer, f"{token}_token_id"), key)
+    words = next(tensor for name, tensor in ours.items() if "word_embeddings" in name)
+    check((words[pad] == 0).all() and (words[1 - pad] != 0).all(), "only the padding row is zero")
     check(tokenizer.model_max_length == 40, "model_max_length")
     lines = "".join(json.dumps({"first": t, "second": None, "max": 40}) + "\n" for _, t in TEXTS)
     result = subprocess.run([encode, folder], input=lines.encode(), stdout=subprocess.PIPE, check=True)
     for (_, text), line in zip(TEXTS, result.stdout.splitlines()):
         ids = json.loads(line)["ids"]
         check(tokenizer(text)["input_ids"] == ids and tokenizer.unk_token_id not in ids, text)
-    logits = model.eval()(**tokenizer([t for _, t in TEXTS], padding=True, return_tensors="pt")).logits
-    check(logits.shape == (4, 2) and logits.isfinite().all(), "the model runs")
+    texts = [t for _, t in TEXTS]
+    for pairs in (None, texts[::-1], [" ".join(["granite"] * 60)] * 4):  # the last is cut to 40 tokens
+        logits = model.eval()(**tokenizer(texts, pairs, padding=True, truncation=True, return_tensors="pt")).logits
+        check(logits.shape == (4, 2) and logits.isfinite().all(), "the model runs")
     print(f"{kind}: config, {len(ours)} tensors and tokenizer agree")
 
 
@@ -80,7 +87,7 @@ def main():
         root = Path(name)
         (root / "train.tsv").write_text(
             "label\tsentence\n" + "".join(f"{label}\t{text}\n" for label, text in TEXTS * 3))
-        for kind in ("bert", "distilbert"):
+        for kind in ("bert", "distilbert", "roberta", "xlm-roberta", "camembert"):
             check_model(sys.argv[1], sys.argv[2], root, kind)
 
 

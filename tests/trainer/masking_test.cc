@@ -133,7 +133,7 @@ ModelConfig masked_config(ModelType type) {
 }
 
 TEST(MaskedHead, HasGradientsThatFollowTheLoss) {
-  for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
+  for (const ModelType type : kEveryType) {
     const ModelConfig config = masked_config(type);
     const Examples examples = texts(5, rule_with(0.5));
     const Batch batch = masked(examples, first(5), {7, 3});

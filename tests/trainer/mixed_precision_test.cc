@@ -51,12 +51,8 @@ void expect_near_float(ModelType type, Precision precision) {
   }
 }
 
-TEST(MixedPrecisionTraining, FollowsFloatsLossesForBert) {
-  expect_near_float(ModelType::kBert, Precision::kBf16Emulated);
-}
-
-TEST(MixedPrecisionTraining, FollowsFloatsLossesForDistilBert) {
-  expect_near_float(ModelType::kDistilBert, Precision::kBf16Emulated);
+TEST(MixedPrecisionTraining, FollowsFloatsLosses) {
+  for (const ModelType type : kEveryType) expect_near_float(type, Precision::kBf16Emulated);
 }
 
 TEST(MixedPrecisionTraining, FollowsFloatsLossesByTheCpusInstructions) {

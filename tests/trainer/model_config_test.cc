@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "tests/trainer/temporary_folder.h"
+#include "trainer/families/model_family.h"
 
 namespace dtl::trainer::model_config_test {
 namespace {
@@ -57,6 +58,18 @@ TEST(ModelConfig, ReadsDistilBertWithItsDefaults) {
   EXPECT_TRUE(config.labels.empty());
 }
 
+TEST(ModelConfig, ReadsRobertaWithItsDefaults) {
+  const ModelConfig config = read(R"({"model_type": "roberta", "layer_norm_eps": 1e-05,
+      "max_position_embeddings": 514, "type_vocab_size": 1, "bos_token_id": 0})");
+  EXPECT_EQ(config.type, ModelType::kRoberta);
+  EXPECT_EQ(config.vocab_size, 50265);
+  EXPECT_EQ(config.pad_token_id, 1);
+  EXPECT_DOUBLE_EQ(config.layer_norm_eps, 1e-5);
+  EXPECT_EQ(longest_text(config), 512);
+  EXPECT_EQ(read(R"({"model_type": "xlm-roberta"})").vocab_size, 30522);
+  EXPECT_EQ(read(R"({"model_type": "camembert"})").pad_token_id, 1);
+}
+
 TEST(ModelConfig, RefusesColumnsThatItCannotHaveWritten) {
   for (const char* columns : {"7", "{}", R"({"texts": []})", R"({"texts": "a"})",
                               R"({"texts": ["a", 1]})", R"({"texts": ["a"], "label": 1})"}) {
@@ -67,7 +80,12 @@ TEST(ModelConfig, RefusesColumnsThatItCannotHaveWritten) {
 }
 
 TEST(ModelConfig, RefusesWhatCannotBeRun) {
-  EXPECT_THAT(read_error(R"({"model_type": "roberta"})"), HasSubstr("'roberta'"));
+  EXPECT_THAT(read_error(R"({"model_type": "albert"})"),
+              HasSubstr("'albert' is not one of bert, distilbert, roberta"));
+  EXPECT_THAT(read_error(R"({"model_type": "roberta", "max_position_embeddings": 2})"),
+              HasSubstr("a text's first token has position 2"));
+  EXPECT_THAT(read_error(R"({"model_type": "roberta", "pad_token_id": 50265})"),
+              HasSubstr("'pad_token_id': 50265 is not below vocab_size"));
   EXPECT_THAT(read_error(R"({"model_type": "bert", "position_embedding_type": "relative_key"})"),
               HasSubstr("relative_key"));
   EXPECT_THAT(read_error(R"({"model_type": "bert", "is_decoder": true})"), HasSubstr("decoder"));
@@ -136,8 +154,11 @@ std::string written(ModelType type, Task task, Problem problem) {
 }
 
 TEST(ModelConfig, NamesTheClassThatReadsTheModel) {
-  for (const auto& [type, name] :
-       {std::pair{ModelType::kBert, "\"Bert"}, {ModelType::kDistilBert, "\"DistilBert"}}) {
+  for (const auto& [type, name] : {std::pair{ModelType::kBert, "\"Bert"},
+                                   {ModelType::kDistilBert, "\"DistilBert"},
+                                   {ModelType::kRoberta, "\"Roberta"},
+                                   {ModelType::kXlmRoberta, "\"XLMRoberta"},
+                                   {ModelType::kCamembert, "\"Camembert"}}) {
     EXPECT_THAT(written(type, Task::kClassification, Problem::kSingleLabel),
                 HasSubstr(name + std::string("ForSequenceClassification\"")));
     EXPECT_THAT(written(type, Task::kQuestionAnswering, Problem::kSingleLabel),
@@ -154,7 +175,8 @@ TEST(ModelConfig, WritesLabelsForClassifiersOnly) {
 }
 
 TEST(ModelConfig, ReadsWhatItWrote) {
-  for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
+  for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert, ModelType::kRoberta,
+                               ModelType::kXlmRoberta, ModelType::kCamembert}) {
     const TemporaryFolder folder;
     ModelConfig config;
     config.type = type;
@@ -183,7 +205,7 @@ TEST(ModelConfig, ReadsWhatItWrote) {
     EXPECT_DOUBLE_EQ(again.classifier_dropout, 0.3);
     EXPECT_EQ(again.labels, config.labels);
     EXPECT_EQ(again.problem, Problem::kMultiLabel);
-    if (type == ModelType::kBert) continue;
+    if (type != ModelType::kDistilBert) continue;
     EXPECT_DOUBLE_EQ(again.qa_dropout, 0.4);
     EXPECT_TRUE(again.sinusoidal_positions);
   }

@@ -238,4 +238,5 @@ def main():
         sys.exit("too far apart:\n" + "\n".join(failures))
 
 
-main()
+if __name__ == "__main__":
+    main()

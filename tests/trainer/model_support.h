@@ -1,6 +1,7 @@
 #pragma once
 // Small models and data sets for the trainer's tests.
 
+#include <array>
 #include <random>
 
 #include "trainer/data/examples.h"
@@ -8,6 +9,9 @@
 #include "trainer/layers/parameters.h"
 
 namespace dtl::trainer {
+
+// One of each kind of encoder; others differ from these in names only.
+constexpr std::array kEveryType = {ModelType::kBert, ModelType::kDistilBert, ModelType::kRoberta};
 
 inline ModelConfig tiny_config(ModelType type, int classes = 3) {
   ModelConfig config;

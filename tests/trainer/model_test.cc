@@ -37,8 +37,8 @@ TEST(ModelGradients, AgreeWithFiniteDifferencesForBertWithDropout) {
   expect_gradients_right(config, true);
 }
 
-TEST(ModelGradients, AgreeWithFiniteDifferencesForDistilBertWithDropout) {
-  expect_gradients_right(tiny_config(ModelType::kDistilBert), true);
+TEST(ModelGradients, AgreeWithFiniteDifferencesForEveryFamilyWithDropout) {
+  for (const ModelType type : kEveryType) expect_gradients_right(tiny_config(type), true);
 }
 
 TEST(ModelGradients, AgreeWithFiniteDifferencesForTanhGeluAndOneLayer) {
@@ -101,8 +101,8 @@ TEST(Model, GivesASequenceTheSameLogitsInAnyCompany) {
   }
 }
 
-TEST(Model, GivesTheSameBitsForAnyNumberOfThreads) {
-  const ModelConfig config = tiny_config(ModelType::kBert);
+void expect_same_bits_for_any_threads(ModelType type) {
+  const ModelConfig config = tiny_config(type);
   const Examples examples = random_examples(90, 31, config.vocab_size, 3, 8);
   const Batch batch = make_batch(examples, first_indices(90));
   const DropoutKey key{1, 2};
@@ -120,9 +120,13 @@ TEST(Model, GivesTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(results[0], results[2]);
 }
 
+TEST(Model, GivesTheSameBitsForAnyNumberOfThreads) {
+  for (const ModelType type : kEveryType) expect_same_bits_for_any_threads(type);
+}
+
 // For every head, for several layers, and with old values in the memory.
 TEST(Model, GivesTheSameBitsWhereItKeepsNoLayers) {
-  for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
+  for (const ModelType type : kEveryType) {
     for (const Task task :
          {Task::kClassification, Task::kQuestionAnswering, Task::kTokenClassification}) {
       ModelConfig config = tiny_config(type);
@@ -237,6 +241,28 @@ TEST(Model, GivesThePaddingTokenNoGradient) {
   for (std::int64_t i = 0; i < 40 * 24; ++i) {
     ASSERT_EQ(gradients[static_cast<std::size_t>(model.layout().word + i)], 0.0F);
   }
+}
+
+// RoBERTa's positions begin after that of padding, which is counted nowhere in a text.
+TEST(Model, GivesPaddingThePositionBeforeTheFirst) {
+  ModelConfig config = tiny_config(ModelType::kRoberta);
+  config.pad_token_id = 3;
+  ThreadPool pool(1, false);
+  Model<float> model(config, pool);
+  const auto parameters = random_parameters<float>(model.layout(), 2);
+  std::vector<float> gradients(parameters.size());
+  Batch batch = make_batch(random_examples(1, 1, 40, 3, 1), first_indices(1), {5, 3});
+  batch.ids = {7, 3, 8, 3, 9};
+  batch.own_lengths = {5};
+  model.forward(parameters.data(), batch, nullptr);
+  model.backward(parameters.data(), batch, 1.0F, gradients.data(), kIgnoreProgress);
+  std::vector<std::int64_t> used;
+  for (std::int64_t row = 0; row < config.max_positions; ++row) {
+    const auto begin = gradients.begin() + model.layout().position + row * config.hidden_size;
+    const auto set = [](float value) { return value != 0; };
+    if (std::any_of(begin, begin + config.hidden_size, set)) used.push_back(row);
+  }
+  EXPECT_EQ(used, (std::vector<std::int64_t>{4, 5, 6}));
 }
 
 }  // namespace

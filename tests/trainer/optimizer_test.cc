@@ -149,7 +149,7 @@ TEST(Optimizers, KeepNoMoreThanTheyNeed) {
 }
 
 TEST(AdamW, DecaysMatricesButNeitherBiasesNorNorms) {
-  for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert}) {
+  for (const ModelType type : kEveryType) {
     for (const ParameterInfo& tensor : layout_parameters(tiny_config(type)).tensors) {
       const bool bias = tensor.name.ends_with(".bias");
       const bool norm = tensor.name.find("LayerNorm") != std::string::npos ||

@@ -26,6 +26,13 @@ TEST(Parameters, OfDistilBertBaseAreAsManyAsPublished) {
   EXPECT_EQ(count(distilbert, Task::kQuestionAnswering), 66'364'418);
 }
 
+TEST(Parameters, OfRobertaBaseAreAsManyAsPublished) {
+  const ModelConfig roberta{
+      .type = ModelType::kRoberta, .vocab_size = 50265, .max_positions = 514, .type_vocab_size = 1};
+  EXPECT_EQ(count(roberta, Task::kClassification), 124'647'170);
+  EXPECT_EQ(count(roberta, Task::kMaskedLm), 124'697'433);
+}
+
 TEST(Parameters, OfBertLargeAreAsManyAsPublished) {
   const ModelConfig large{
       .hidden_size = 1024, .layers = 24, .heads = 16, .intermediate_size = 4096};

@@ -38,8 +38,9 @@ TrainSettings settings_for(int accumulation) {
 
 // `steps` steps over 50 examples on `ranks` ranks; dropout is on.
 Training train(int ranks, int steps, int accumulation = 1, int threads = 1,
-               dt_wire wire = DT_WIRE_DEFAULT, const LossSettings& loss = {}) {
-  const ModelConfig config = tiny_config(ModelType::kBert);
+               dt_wire wire = DT_WIRE_DEFAULT, const LossSettings& loss = {},
+               ModelType type = ModelType::kBert) {
+  const ModelConfig config = tiny_config(type);
   const Examples examples = random_examples(50, 20, config.vocab_size, 3, 21);
   Training run;
   run_ranks(ranks, [&](Ranks& group) {
@@ -72,6 +73,15 @@ TEST(DataParallel, GivesTheSameLossCurveOnOneTwoAndFourRanks) {
   EXPECT_LT(one.losses.back(), 0.8 * one.losses.front());
   EXPECT_LT(largest_difference(one.losses, train(2, 100).losses), 1e-4);
   EXPECT_LT(largest_difference(one.losses, train(4, 100).losses), 1e-4);
+}
+
+TEST(DataParallel, GivesTheSameLossCurveOnAnyRanksForEveryFamily) {
+  for (const ModelType type : kEveryType) {
+    const auto losses = [&](int ranks) {
+      return train(ranks, 20, 1, 1, DT_WIRE_DEFAULT, {}, type).losses;
+    };
+    EXPECT_LT(largest_difference(losses(1), losses(3)), 1e-5);
+  }
 }
 
 TEST(DataParallel, GivesTheSameBitsEveryTimeAndForAnyNumberOfThreads) {

@@ -25,11 +25,15 @@ constexpr KnownKey kDistilBertKeys[] = {
 };
 // clang-format on
 
+void make_new_distilbert(ModelConfig& config) {
+  config.type_vocab_size = 0;
+}
+
 void read_distilbert(const ConfigKeys& keys, ModelConfig& config) {
   // DistilBertConfig's defaults, where they differ from BERT's, which are ModelConfig's.
   config.layers = 6;
   config.classifier_dropout = 0.2;
-  config.type_vocab_size = 0;
+  make_new_distilbert(config);
   keys.size("dim", config.hidden_size);
   keys.layers("n_layers", config.layers);
   keys.size("n_heads", config.heads);
@@ -98,6 +102,7 @@ constinit const ModelFamily kDistilBertFamily = {
     .drops_attention_output = false,
     .head = distilbert_head,
     .read = read_distilbert,
-    .write = write_distilbert};
+    .write = write_distilbert,
+    .make_new = make_new_distilbert};
 
 }  // namespace dtl::trainer

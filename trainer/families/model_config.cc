@@ -310,6 +310,16 @@ ModelConfig read_model_config(const std::string& folder) {
     reader.fail("the number of heads", fmt::format("hidden size {} is not divisible by {} heads",
                                                    config.hidden_size, config.heads));
   }
+  if (config.pad_token_id >= config.vocab_size) {
+    reader.fail_key("pad_token_id", fmt::format("{} is not below vocab_size, {}",
+                                                config.pad_token_id, config.vocab_size));
+  }
+  if (longest_text(config) < 1) {
+    reader.fail(
+        "the number of positions",
+        fmt::format("max_position_embeddings is {}, and a text's first token has position {}",
+                    config.max_positions, first_position(config)));
+  }
   check_parameters(reader, config);
   return config;
 }

@@ -12,7 +12,8 @@
 
 namespace dtl::trainer {
 
-enum class ModelType { kBert, kDistilBert };  // described in model_family.h
+// Described in model_family.h.
+enum class ModelType { kBert, kDistilBert, kRoberta, kXlmRoberta, kCamembert };
 
 // Their heads: task_head.h.
 enum class Task {
@@ -48,8 +49,7 @@ struct ModelConfig {
   Activation activation = Activation::kGelu;
   double hidden_dropout = 0.1;
   double attention_dropout = 0.1;
-  double classifier_dropout =
-      0.1;  // BERT: classifier_dropout or hidden; DistilBERT: seq_classif_dropout
+  double classifier_dropout = 0.1;  // classifier_dropout or hidden; DistilBERT: seq_classif_dropout
   double layer_norm_eps = 1e-12;
   double initializer_range = 0.02;
   int pad_token_id = 0;

@@ -10,7 +10,8 @@ namespace dtl::trainer {
 namespace {
 
 // Indexed by ModelType.
-constexpr std::array<const ModelFamily*, 2> kFamilies = {&kBertFamily, &kDistilBertFamily};
+constexpr std::array kFamilies = {&kBertFamily, &kDistilBertFamily, &kRobertaFamily,
+                                  &kXlmRobertaFamily, &kCamembertFamily};
 
 }  // namespace
 

@@ -64,12 +64,17 @@ struct ModelFamily {
   KnownKeys keys;               // allowed in its config.json
   TensorNames tensors;
   bool drops_attention_output;  // dropout after the attention's dense layer
-  // The position of a text's first token, in the table of positions. Null: 0.
+  // The activation of a masked language model's head; nothing: that of the layers.
+  std::optional<Activation> masked_activation = {};
+  // The position of a text's first token, in the table of positions. Null: 0. Otherwise a padding
+  // token has the position before the first, and others are counted without it.
   int (*first_position)(const ModelConfig& config) = nullptr;
   // For tasks whose head has an output layer of its own: not embeddings, not masked_lm.
   HeadForm (*head)(const ModelConfig& config);
   void (*read)(const ConfigKeys& keys, ModelConfig& config);  // keys of this family
   ConfigEntries (*write)(const ModelConfig& config);
+  // Sets what new models have besides the sizes of `dttrain init`. Null: nothing.
+  void (*make_new)(ModelConfig& config) = nullptr;
 };
 
 const ModelFamily& family_of(ModelType type);
@@ -85,6 +90,7 @@ int longest_text(const ModelConfig& config);
 std::optional<ModelType> type_named(std::string_view name);
 std::string known_types(std::string_view separator = ", ");  // "bert, distilbert"
 
-extern const ModelFamily kBertFamily, kDistilBertFamily;
+extern const ModelFamily kBertFamily, kDistilBertFamily, kRobertaFamily, kXlmRobertaFamily,
+    kCamembertFamily;
 
 }  // namespace dtl::trainer

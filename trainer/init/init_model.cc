@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cassert>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
@@ -22,6 +24,8 @@
 #include "trainer/files/folder_lock.h"
 #include "trainer/files/output_folder.h"
 #include "trainer/layers/parameters.h"
+#include "trainer/tokens/wordpiece.h"
+#include "trainer/tokens/wordpiece_files.h"
 
 namespace dtl::trainer {
 namespace {
@@ -207,6 +211,14 @@ TextDataset read_labelled(const InitSettings& settings) {
   return read_dataset(settings.train_file, options);
 }
 
+// BERT's order of special tokens, or RoBERTa's: then the first three have the ids that its
+// configuration takes for bos, pad and eos.
+void order_special_tokens(int padding, std::vector<std::string>& vocabulary) {
+  if (padding == 0) return;
+  constexpr std::array kOrder = {"[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"};
+  std::copy(kOrder.begin(), kOrder.end(), vocabulary.begin());
+}
+
 // Uses the layout and names that load_parameters() expects. The padding row is 0, as in torch's
 // nn.Embedding(padding_idx).
 TensorMap random_weights(const ModelConfig& config, std::uint64_t seed) {
@@ -216,9 +228,9 @@ TensorMap random_weights(const ModelConfig& config, std::uint64_t seed) {
   for (const ParameterInfo& info : layout.tensors) {
     initialise(info, config.initializer_range, seed, parameters.data());
     const auto begin = parameters.begin() + info.offset;
-    if (info.offset == layout.word) {
-      std::fill_n(begin + std::int64_t{config.pad_token_id} * config.hidden_size,
-                  config.hidden_size, 0.0F);
+    const bool positions = info.offset == layout.position && first_position(config) > 0;
+    if (info.offset == layout.word || positions) {
+      std::fill_n(begin + std::int64_t{config.pad_token_id} * info.shape[1], info.shape[1], 0.0F);
     }
     weights[info.name] = {info.shape, std::vector<float>(begin, begin + info.count)};
   }
@@ -245,8 +257,14 @@ NewModel make_model(const TextDataset& dataset, ModelConfig config, bool lower_c
   config.vocab_size = static_cast<int>(vocabulary.size());
   config.labels = dataset.labelled ? label_names(dataset) : std::vector<std::string>();
   config.problem = dataset.problem;
-  Tokenizer tokenizer(std::move(vocabulary), lower_case, config.max_positions);
-  config.pad_token_id = tokenizer.padding_id();
+  if (const auto make_new = family_of(config).make_new) make_new(config);
+  order_special_tokens(config.pad_token_id, vocabulary);
+  TokenizerRules rules = make_rules(std::move(vocabulary), lower_case);
+  rules.model_max_length = config.max_positions;
+  rules.types = config.type_vocab_size > 1;
+  Tokenizer tokenizer(make_wordpiece(std::move(rules)));
+  assert(config.pad_token_id == tokenizer.padding_id());
+  config.max_positions += first_position(config);  // of the table, in which texts begin later
   TensorMap weights = random_weights(config, seed);
   return {std::move(config), std::move(tokenizer), std::move(weights)};
 }

@@ -39,13 +39,13 @@ int usable_length(const Settings& s, const ModelConfig& config, const Tokenizer&
   return length;
 }
 
-// Second texts have type 1.
+// Second texts have type 1, unless the tokenizer says otherwise.
 void check_types(const Settings& s, const Prepared& prepared) {
   const ModelConfig& config = prepared.config;
-  if (config.type_vocab_size != 1) return;  // 0: nobody reads them
+  if (config.type_vocab_size == 0) return;  // nobody reads them
   const auto check = [&](const Examples& examples) {
-    const auto first = [](std::int8_t type) { return type == 0; };
-    if (std::all_of(examples.types.begin(), examples.types.end(), first)) return;
+    const auto has_row = [&](std::int8_t type) { return type < config.type_vocab_size; };
+    if (std::all_of(examples.types.begin(), examples.types.end(), has_row)) return;
     throw Error(Exit::kBadInput, fmt::format("{}: cannot read pairs of texts", s.model),
                 fmt::format("the model's type_vocab_size is {}", config.type_vocab_size));
   };

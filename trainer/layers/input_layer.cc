@@ -14,14 +14,33 @@ struct InputRows {
   std::int64_t word, position, type;  // offsets in the parameters
 };
 
-InputRows rows_of(const Pass& pass, const ParameterLayout& layout, std::int64_t token) {
+template <class S>
+InputRows rows_of(const Pass& pass, const ParameterLayout& layout, const InputState<S>& state,
+                  std::int64_t token) {
   const std::int64_t H = pass.config.hidden_size;
   const auto i = static_cast<std::size_t>(token);
   const Batch& batch = pass.batch;
-  const std::int64_t position = first_position(pass.config) + batch.positions[i];
   return {layout.word + batch.ids[i] * H,
-          layout.position >= 0 ? layout.position + position * H : -1,
+          layout.position >= 0 ? layout.position + state.positions[i] * H : -1,
           layout.type >= 0 ? layout.type + batch.types[i] * H : -1};
+}
+
+bool is_padding(const Pass& pass, std::int64_t token) {
+  return pass.batch.ids[static_cast<std::size_t>(token)] == pass.config.pad_token_id;
+}
+
+// As the family numbers them (ModelFamily::first_position): fairseq's make_positions, or the place
+// in the text.
+std::vector<std::int32_t> positions_of(const Pass& pass) {
+  const int first = first_position(pass.config);
+  if (first == 0) return pass.batch.positions;
+  std::vector<std::int32_t> positions;
+  std::int32_t next = first;
+  for (std::int64_t t = 0; t < pass.batch.tokens(); ++t) {
+    if (pass.batch.positions[static_cast<std::size_t>(t)] == 0) next = first;
+    positions.push_back(is_padding(pass, t) ? first - 1 : next++);
+  }
+  return positions;
 }
 
 }  // namespace
@@ -30,6 +49,7 @@ template <class S>
 InputState<S> input_forward(const Pass& pass, const ParameterLayout& layout, const S* parameters) {
   const std::int64_t H = pass.config.hidden_size, T = pass.batch.tokens();
   InputState<S> state;
+  state.positions = positions_of(pass);
   state.normed = pass.arena.take<S>(T * H);
   state.rstd = pass.arena.take<S>(T);
   S* output = pass.arena.take<S>(T * H);
@@ -39,7 +59,7 @@ InputState<S> input_forward(const Pass& pass, const ParameterLayout& layout, con
   for_rows(pass.pool, T, H, [&](std::int64_t first, std::int64_t count) {
     for (std::int64_t t = first; t < first + count; ++t) {
       S* row = state.normed + t * H;
-      const InputRows from = rows_of(pass, layout, t);
+      const InputRows from = rows_of(pass, layout, state, t);
       std::copy_n(parameters + from.word, H, row);
       if (from.position >= 0) kernels<S>().add(H, parameters + from.position, row);
       if (from.type >= 0) kernels<S>().add(H, parameters + from.type, row);
@@ -92,11 +112,12 @@ void input_backward(const Pass& pass, const ParameterLayout& layout, const Input
   kernels<S>().add(H, sums + H, gradients + layout.embedding_norm_bias);
   for (std::int64_t t = 0; t < T; ++t) {
     const S* row = d + t * H;
-    const InputRows to = rows_of(pass, layout, t);
-    // As nn.Embedding(padding_idx=...).
-    const bool padding = pass.batch.ids[static_cast<std::size_t>(t)] == pass.config.pad_token_id;
+    const InputRows to = rows_of(pass, layout, state, t);
+    // As nn.Embedding(padding_idx=...), which some families use for positions, too.
+    const bool padding = is_padding(pass, t);
+    const bool positioned = to.position >= 0 && !(padding && first_position(pass.config) > 0);
     if (!padding) kernels<S>().add(H, row, gradients + to.word);
-    if (to.position >= 0) kernels<S>().add(H, row, gradients + to.position);
+    if (positioned) kernels<S>().add(H, row, gradients + to.position);
     if (to.type >= 0) kernels<S>().add(H, row, gradients + to.type);
   }
 }

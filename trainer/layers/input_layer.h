@@ -3,6 +3,7 @@
 // family may have no positions or types. One thread calls; the pool does the work. It cannot fail.
 
 #include <cstdint>
+#include <vector>
 
 #include "trainer/layers/layer.h"
 
@@ -11,9 +12,10 @@ namespace dtl::trainer {
 // Values that forward keeps for backward.
 template <class S>
 struct InputState {
-  S *normed = nullptr, *rstd = nullptr;  // [T, H], [T]
-  std::uint8_t* mask = nullptr;          // [T, H] or null
-  const S* output = nullptr;             // [T, H]
+  std::vector<std::int32_t> positions = {};  // [T], rows of the table
+  S *normed = nullptr, *rstd = nullptr;      // [T, H], [T]
+  std::uint8_t* mask = nullptr;              // [T, H] or null
+  const S* output = nullptr;                 // [T, H]
 };
 
 template <class S>

@@ -5,9 +5,17 @@
 #include <cmath>
 #include <vector>
 
+#include "trainer/families/model_family.h"
 #include "trainer/maths/gemm.h"
 
 namespace dtl::trainer {
+namespace {
+
+Activation activation_of(const Pass& pass) {
+  return family_of(pass.config).masked_activation.value_or(pass.config.activation);
+}
+
+}  // namespace
 
 template <class S>
 MaskedHeadState<S> masked_head_forward(const Pass& pass, const ParameterLayout& layout,
@@ -25,7 +33,7 @@ MaskedHeadState<S> masked_head_forward(const Pass& pass, const ParameterLayout& 
             S(0), {state.dense, H});
   for_rows(pass.pool, M, H, [&](std::int64_t first, std::int64_t count) {
     const std::int64_t at = first * H;
-    kernels<S>().activation(pass.config.activation, count, H, state.dense + at,
+    kernels<S>().activation(activation_of(pass), count, H, state.dense + at,
                             parameters + layout.pool_bias, state.normed + at);
     const NormInput<S> input{nullptr,
                              nullptr,
@@ -108,7 +116,7 @@ S* masked_head_backward(const Pass& pass, const ParameterLayout& layout,
   sum_over_rows<S>(pass, M, H, gradients + layout.pool_bias,
                    [&](std::int64_t first, std::int64_t count, S* partial) {
                      const std::int64_t at = first * H;
-                     kernels<S>().activation_backward(pass.config.activation, count, H,
+                     kernels<S>().activation_backward(activation_of(pass), count, H,
                                                       state.dense + at, dwords + at, partial,
                                                       activated + at);
                    });
