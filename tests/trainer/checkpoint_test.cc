@@ -117,6 +117,27 @@ TEST(Checkpoint, LeavesPositionIdsOut) {
   EXPECT_TRUE(model.arrange().unused.empty());
 }
 
+// A classifier's own "pooler.dense" (DeBERTa) is another tensor than that of a bare BERT.
+TEST(Checkpoint, KeepsThePoolerOfAnEncoderForEmbeddings) {
+  Stored model;
+  model.config.task = Task::kEmbeddings;
+  model.layout = layout_parameters(model.config);
+  model.values = random_parameters<float>(model.layout, 3);
+  model.tensors = tensors_of(model.layout, model.values);
+  const Tensor pooler{{1}, {0.5F}};
+  model.tensors["bert.pooler.dense.weight"] = pooler;
+  EXPECT_EQ(model.arrange().kept.count("pooler.dense.weight"), 1U);
+  model.rename("bert.pooler.dense.weight", "pooler.dense.weight");
+  EXPECT_TRUE(model.arrange().kept.empty());
+  EXPECT_EQ(model.arrange().unused, std::vector<std::string>{"pooler.dense.weight"});
+  TensorMap bare;
+  for (const auto& [name, tensor] : model.tensors) {
+    bare[name.starts_with("bert.") ? name.substr(5) : name] = tensor;
+  }
+  model.tensors = bare;
+  EXPECT_EQ(model.arrange().kept.count("pooler.dense.weight"), 1U);
+}
+
 TEST(Checkpoint, RefusesTwoTensorsForOnePlace) {
   Stored model;
   model.tensors["bert.embeddings.LayerNorm.beta"] = model.tensors["bert.embeddings.LayerNorm.bias"];

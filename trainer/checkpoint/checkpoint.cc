@@ -172,6 +172,10 @@ LoadedParameters load_parameters(const std::string& folder, const ModelConfig& c
 LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin,
                                     const ModelConfig& config, const ParameterLayout& layout,
                                     const LoadOptions& options) {
+  // A bare encoder's pooler has no prefix. In a folder with prefixes, that name is a task's layer.
+  const bool bare = std::none_of(tensors.begin(), tensors.end(), [&](const auto& entry) {
+    return entry.first.starts_with(prefix_of(config));
+  });
   TensorMap found;
   for (auto& [name, tensor] : tensors) {
     const std::string canonical = canonical_name(name, config, layout);
@@ -205,7 +209,8 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
   for (auto& [name, tensor] : found) {
     if (!tensor.whole_type.empty()) continue;  // integers are counters
     const std::string plain = plain_name(name, config);
-    if (config.task == Task::kEmbeddings && plain.starts_with("pooler.")) {
+    const bool of_encoder = name.starts_with(pooler) || (bare && name.starts_with("pooler."));
+    if (config.task == Task::kEmbeddings && of_encoder) {
       loaded.kept[plain] = std::move(tensor);
     } else {
       loaded.unused.push_back(name);
