@@ -75,6 +75,7 @@ ModelConfig configuration(const std::string& type, int layers, int vocabulary,
   if (task == "masked") config.task = Task::kMaskedLm;
   if (task == "multi_label") config.problem = Problem::kMultiLabel;
   config.type = type_named(type).value_or(ModelType::kBert);
+  if (const auto make_new = family_of(config).make_new) make_new(config);
   config.layers = layers;
   config.vocab_size = vocabulary;
   for (int i = 0; i < kClasses; ++i) config.labels.push_back(std::to_string(i));

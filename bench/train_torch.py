@@ -51,6 +51,12 @@ def model_of(torch, a):
         config = transformers.BertConfig(num_hidden_layers=a.layers, num_labels=CLASSES,
                                          problem_type=problem)
         module = getattr(transformers, f"BertFor{what}")(config).train()
+    elif a.type == "deberta-v2":
+        config = transformers.DebertaV2Config(
+            hidden_size=768, num_hidden_layers=a.layers, num_attention_heads=12, intermediate_size=3072,
+            vocab_size=a.vocabulary, relative_attention=True, position_buckets=256, norm_rel_ebd="layer_norm",
+            share_att_key=True, pos_att_type="p2c|c2p", position_biased_input=False, num_labels=CLASSES)
+        module = getattr(transformers, f"DebertaV2For{what}")(config).train()
     else:
         config = transformers.DistilBertConfig(n_layers=a.layers, num_labels=CLASSES,
                                                problem_type=problem)

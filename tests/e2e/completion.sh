@@ -129,7 +129,7 @@ check_bash() {
   offers 'dttrain --bf16 ' true false emulate
   offers 'dttrain --bf16 --eval_str' --eval_strategy
   offers 'dttrain --save_strategy=e' epoch
-  offers 'dttrain init --model_type d' distilbert
+  offers 'dttrain init --model_type d' distilbert deberta-v2
   offers 'dttrain init --model_type rob' roberta
   offers 'dtring-perf --op b' band bor bxor
   offers 'dtring-perf allr' allreduce

@@ -78,11 +78,34 @@ Reader config_reader(const Folder& folder) {
            R"("num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":8,)"
            R"("type_vocab_size":1,"layer_norm_eps":1e-5,"pad_token_id":1,"bos_token_id":0})",
            R"({"model_type":"xlm-roberta","vocab_size":9,"hidden_size":4,"num_hidden_layers":1,)"
-           R"("num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":8})"},
-          {"16777216", "2147483648", "-1", "1e999", "null", "true", "{}", "[]", "num_labels",
-           "\"num_labels\":16777216,", "\"num_hidden_layers\":", "id2label", "type_vocab_size",
-           "pad_token_id", "position_embedding_type", "qa_dropout", "seq_classif_dropout",
-           "initializer_range"},
+           R"("num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":8})",
+           R"({"model_type":"deberta-v2","hidden_size":4,"num_hidden_layers":1,"vocab_size":9,)"
+           R"("num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":8,)"
+           R"("relative_attention":true,"position_buckets":4,"norm_rel_ebd":"layer_norm",)"
+           R"("share_att_key":true,"pos_att_type":"p2c|c2p","max_relative_positions":-1,)"
+           R"("position_biased_input":false,"type_vocab_size":0,"pooler_hidden_act":"tanh"})"},
+          {"16777216",
+           "2147483648",
+           "-1",
+           "1e999",
+           "null",
+           "true",
+           "{}",
+           "[]",
+           "num_labels",
+           "\"num_labels\":16777216,",
+           "\"num_hidden_layers\":",
+           "id2label",
+           "type_vocab_size",
+           "pad_token_id",
+           "position_embedding_type",
+           "qa_dropout",
+           "seq_classif_dropout",
+           "initializer_range",
+           "[\"c2p\"]",
+           "\"position_buckets\":2,",
+           "cls_dropout",
+           "legacy"},
           [&folder](const std::string& bytes) {
             folder.write("config.json", bytes);
             check_config(read_model_config(folder.path()));

@@ -8,7 +8,8 @@
 // all ids, original id], ..], "slopes": [[..], ..], "label_smoothing": 0.0, "focal_gamma": 0.0,
 // "label_weights": [..], "texts": 1 (of an example), "pad_to": 0 (tokens), "bf16": false,
 // "threads": 1}. With pad_to answers are sought in padding, too. The loss of embeddings is the sum
-// of their products with the slopes.
+// of their products with the slopes. With "distances": N, the output is only the rows of DeBERTa's
+// table for the distances 1 - N .. N - 1.
 
 #include <cstdio>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include "base/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/families/task_head.h"
+#include "trainer/layers/distance_rows.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/model/model.h"
 
@@ -130,8 +132,17 @@ double backward(Model<float>& model, const std::vector<float>& parameters, const
   return loss;
 }
 
+TensorMap distances(const ModelConfig& config, std::int64_t longest) {
+  Tensor rows{{2 * longest - 1}, {}};
+  for (std::int64_t distance = 1 - longest; distance < longest; ++distance) {
+    rows.values.push_back(static_cast<float>(distance_row(config, distance)));
+  }
+  return {{"outputs", rows}};
+}
+
 TensorMap run(const std::string& folder, const Json& json, const std::string& copy) {
   ModelConfig config = config_of(folder, json);
+  if (json.contains("distances")) return distances(config, json.at("distances"));
   const LossSettings loss{.label_smoothing = json.value("label_smoothing", 0.0),
                           .qa_loss = QaLoss::kPadded,
                           .focal_gamma = json.value("focal_gamma", 0.0),

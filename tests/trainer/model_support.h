@@ -5,13 +5,15 @@
 #include <random>
 
 #include "trainer/data/examples.h"
+#include "trainer/families/model_family.h"
 #include "trainer/families/task_head.h"
 #include "trainer/layers/parameters.h"
 
 namespace dtl::trainer {
 
 // One of each kind of encoder; others differ from these in names only.
-constexpr std::array kEveryType = {ModelType::kBert, ModelType::kDistilBert, ModelType::kRoberta};
+constexpr std::array kEveryType = {ModelType::kBert, ModelType::kDistilBert, ModelType::kRoberta,
+                                   ModelType::kDebertaV2};
 
 inline ModelConfig tiny_config(ModelType type, int classes = 3) {
   ModelConfig config;
@@ -22,6 +24,7 @@ inline ModelConfig tiny_config(ModelType type, int classes = 3) {
   config.heads = 3;
   config.intermediate_size = 37;
   config.max_positions = 32;
+  if (const auto make_new = family_of(type).make_new) make_new(config);
   for (int i = 0; i < classes; ++i) config.labels.push_back(std::to_string(i));
   return config;
 }

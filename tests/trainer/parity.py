@@ -25,6 +25,9 @@ def config_of(kind):
     labels = {i: f"class{i}" for i in range(CLASSES)}
     common = dict(vocab_size=5 + len(WORDS), max_position_embeddings=40, id2label=labels,
                   label2id={name: i for i, name in labels.items()}, initializer_range=0.15)
+    if kind == "deberta-v2":
+        common.update(relative_attention=True, position_buckets=16, share_att_key=True, norm_rel_ebd="layer_norm",
+                      pos_att_type="p2c|c2p", position_biased_input=False)
     if kind != "distilbert":
         return transformers.AutoConfig.for_model(
             kind, hidden_size=36, num_hidden_layers=3, num_attention_heads=3, intermediate_size=53,

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/files/new_file.h"
+#include "base/text.h"
 #include "trainer/families/model_family.h"
 #include "trainer/families/task_head.h"
 #include "trainer/files/model_keys.h"
@@ -39,6 +40,14 @@ const char* name_of(Problem problem) {
       return "regression";
   }
   __builtin_unreachable();
+}
+
+// "p2c|c2p", in upper or lower case and with blanks around a word.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  for (const std::string& part : split(to_lower(text), '|'))
+    words.push_back(std::string(trim(part)));
+  return words;
 }
 
 // Reads typed values out of one config.json; every complaint names the file, the place and the key.
@@ -72,7 +81,7 @@ class ConfigReader final : public ConfigKeys {
   // Getters leave the default in place if the key is missing or null.
   void size(const char* key, int& value) const override { whole(key, value, 1, kMaxDimension); }
   void layers(const char* key, int& value) const override { whole(key, value, 1, kMaxLayers); }
-  void whole(const char* key, int& value, int low, int high) const {
+  void whole(const char* key, int& value, int low, int high) const override {
     if (!has(key)) return;
     if (!json_[key].is_number_integer()) fail_key(key, "it is not a whole number");
     const auto number = json_[key].get<std::int64_t>();
@@ -100,8 +109,21 @@ class ConfigReader final : public ConfigKeys {
     return json_[key].get<std::string>();
   }
 
-  bool flag(const char* key) const override {
-    if (!has(key)) return false;
+  std::vector<std::string> words(const char* key) const override {
+    std::vector<std::string> words;
+    if (!has(key)) return words;
+    const OrderedJson& value = json_[key];
+    if (value.is_string()) return words_of(value.get<std::string>());
+    if (!value.is_array()) fail_key(key, "it is neither a text nor a list of texts");
+    for (const OrderedJson& word : value) {
+      if (!word.is_string()) fail_key(key, "it is not a list of texts");
+      words.push_back(word.get<std::string>());
+    }
+    return words;
+  }
+
+  bool flag(const char* key, bool missing) const override {
+    if (!has(key)) return missing;
     if (!json_[key].is_boolean()) fail_key(key, "it is not true or false");
     return json_[key].get<bool>();
   }
@@ -271,8 +293,10 @@ void add_entries(OrderedJson& json, const ConfigEntries& entries) {
 // Approximately the count that layout_parameters() will place.
 void check_parameters(const ConfigReader& reader, const ModelConfig& config) {
   const double hidden = config.hidden_size;
-  const double rows = static_cast<double>(config.vocab_size) + config.max_positions +
-                      config.type_vocab_size + static_cast<double>(config.labels.size());
+  const double rows =
+      static_cast<double>(config.vocab_size) + config.max_positions + config.type_vocab_size +
+      static_cast<double>(config.labels.size()) +
+      (config.deberta.relative ? 2.0 * table_span(config.deberta, config.max_positions) : 0.0);
   const double layer = hidden * (4 * hidden + 2.0 * config.intermediate_size);
   const double parameters = hidden * rows + config.layers * layer;
   if (parameters > kMaxParameters) {

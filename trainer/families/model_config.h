@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "trainer/families/deberta_config.h"
 #include "trainer/families/embedding_config.h"
 #include "trainer/files/tensor.h"
 #include "trainer/maths/activation.h"
@@ -13,7 +14,7 @@
 namespace dtl::trainer {
 
 // Described in model_family.h.
-enum class ModelType { kBert, kDistilBert, kRoberta, kXlmRoberta, kCamembert };
+enum class ModelType { kBert, kDistilBert, kRoberta, kXlmRoberta, kCamembert, kDebertaV2 };
 
 // Their heads: task_head.h.
 enum class Task {
@@ -55,6 +56,7 @@ struct ModelConfig {
   int pad_token_id = 0;
   double qa_dropout = 0.1;               // DistilBERT only; BERT has none
   bool sinusoidal_positions = false;     // DistilBERT: initial table only; it is trained
+  DebertaConfig deberta = {};            // DeBERTa-v2 only
   std::vector<std::string> labels = {};  // id2label, in order of id
   Task task = Task::kClassification;     // selects the head; the caller sets it, not the folder
   Problem problem = Problem::kSingleLabel;

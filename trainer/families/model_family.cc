@@ -10,13 +10,19 @@ namespace dtl::trainer {
 namespace {
 
 // Indexed by ModelType.
-constexpr std::array kFamilies = {&kBertFamily, &kDistilBertFamily, &kRobertaFamily,
-                                  &kXlmRobertaFamily, &kCamembertFamily};
+constexpr std::array kFamilies = {&kBertFamily,       &kDistilBertFamily, &kRobertaFamily,
+                                  &kXlmRobertaFamily, &kCamembertFamily,  &kDebertaV2Family};
 
 }  // namespace
 
 const ModelFamily& family_of(ModelType type) {
   return *kFamilies.at(static_cast<std::size_t>(type));
+}
+
+MaskedHeadNames masked_head_names_of(const ModelConfig& config) {
+  const ModelFamily& family = family_of(config);
+  if (family.masked_head) return family.masked_head(config);
+  return {family.tensors.masked_dense, family.tensors.masked_norm, family.tensors.masked_output};
 }
 
 int first_position(const ModelConfig& config) {

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "trainer/families/head_activation.h"
 #include "trainer/families/model_config.h"
 #include "trainer/files/known_keys.h"
 
@@ -25,7 +26,10 @@ class ConfigKeys {
   virtual void layers(const char* key, int& value) const = 0;
   virtual void fraction(const char* key, double& value) const = 0;  // from 0 to 1
   virtual std::string text(const char* key) const = 0;              // empty if missing
-  virtual bool flag(const char* key) const = 0;                     // false if missing
+  // A text of words with '|' between them, or a list of texts; empty if missing.
+  virtual std::vector<std::string> words(const char* key) const = 0;
+  virtual bool flag(const char* key, bool missing = false) const = 0;
+  virtual void whole(const char* key, int& value, int low, int high) const = 0;
   virtual Activation activation(const char* key) const = 0;
   [[noreturn]] virtual void refuse(const char* key, const std::string& reason) const = 0;
 };
@@ -41,10 +45,16 @@ struct TensorNames {
   std::string_view layer;  // the layer's number follows
   std::string_view query, key, value, out, norm1, up, down, norm2;
   // The head of a masked language model; its output layer has the word embeddings' weights.
-  std::string_view masked_dense, masked_norm, masked_output;
+  std::string_view masked_dense = {}, masked_norm = {}, masked_output = {};
+  // The table of distances of disentangled attention (deberta_config.h), its norm, and a layer's
+  // own projections of it, after the layer's prefix.
+  std::string_view distance_table = {}, distance_norm = {}, distance_key = {}, distance_query = {};
 };
 
-enum class HeadActivation { kTanh, kRelu, kGelu };
+// The same names where they depend on the configuration.
+struct MaskedHeadNames {
+  std::string_view dense, norm, output;
+};
 
 // The layers between the rows that a head reads, h, and its outputs, without ".weight" and ".bias":
 //   outputs = W dropout(activation(V dropout(h) + v)) + w
@@ -64,6 +74,9 @@ struct ModelFamily {
   KnownKeys keys;               // allowed in its config.json
   TensorNames tensors;
   bool drops_attention_output;  // dropout after the attention's dense layer
+  // Whether padding sees the text, as it does in transformers' BERT: then a model may learn from
+  // the outputs of padding.
+  bool sees_padding = true;
   // The activation of a masked language model's head; nothing: that of the layers.
   std::optional<Activation> masked_activation = {};
   // The position of a text's first token, in the table of positions. Null: 0. Otherwise a padding
@@ -71,6 +84,8 @@ struct ModelFamily {
   int (*first_position)(const ModelConfig& config) = nullptr;
   // For tasks whose head has an output layer of its own: not embeddings, not masked_lm.
   HeadForm (*head)(const ModelConfig& config);
+  // Null: the names in `tensors`.
+  MaskedHeadNames (*masked_head)(const ModelConfig& config) = nullptr;
   void (*read)(const ConfigKeys& keys, ModelConfig& config);  // keys of this family
   ConfigEntries (*write)(const ModelConfig& config);
   // Sets what new models have besides the sizes of `dttrain init`. Null: nothing.
@@ -82,6 +97,8 @@ inline const ModelFamily& family_of(const ModelConfig& config) {
   return family_of(config.type);
 }
 
+MaskedHeadNames masked_head_names_of(const ModelConfig& config);
+
 int first_position(const ModelConfig& config);
 // The most tokens of a text: a family may leave the first positions of the table unused.
 int longest_text(const ModelConfig& config);
@@ -91,6 +108,6 @@ std::optional<ModelType> type_named(std::string_view name);
 std::string known_types(std::string_view separator = ", ");  // "bert, distilbert"
 
 extern const ModelFamily kBertFamily, kDistilBertFamily, kRobertaFamily, kXlmRobertaFamily,
-    kCamembertFamily;
+    kCamembertFamily, kDebertaV2Family;
 
 }  // namespace dtl::trainer

@@ -114,18 +114,28 @@ void visit(Visitor& v, EmbeddingConfig& config) {
   static_cast<void>(lower_case), static_cast<void>(similarity);
 }
 
+template <class Visitor>
+void visit(Visitor& v, DebertaConfig& config) {
+  auto& [relative, content_to_position, position_to_content, shares_weights, buckets, max_distance,
+         table_norm, position_table, legacy_masked_head, pooler_activation, pooler_dropout] =
+      config;
+  v(relative), v(content_to_position), v(position_to_content), v(shares_weights), v(buckets);
+  v(max_distance), v(table_norm), v(position_table), v(legacy_masked_head), v(pooler_activation);
+  v(pooler_dropout);
+}
+
 // Visits every field. The compiler rejects a list that lacks one.
 template <class Visitor>
 void visit(Visitor& v, ModelConfig& config) {
   auto& [type, vocab_size, hidden_size, layers, heads, intermediate_size, max_positions,
          type_vocab_size, activation, hidden_dropout, attention_dropout, classifier_dropout,
-         layer_norm_eps, initializer_range, pad_token_id, qa_dropout, sinusoidal_positions, labels,
-         task, problem, columns, embedding, score_activation, kept] = config;
+         layer_norm_eps, initializer_range, pad_token_id, qa_dropout, sinusoidal_positions, deberta,
+         labels, task, problem, columns, embedding, score_activation, kept] = config;
   v(type), v(vocab_size), v(hidden_size), v(layers), v(heads), v(intermediate_size);
   v(max_positions), v(type_vocab_size), v(activation), v(hidden_dropout), v(attention_dropout);
   v(classifier_dropout), v(layer_norm_eps), v(initializer_range), v(pad_token_id), v(qa_dropout);
   v(sinusoidal_positions), v(labels), v(task), v(problem);
-  visit(v, embedding);
+  visit(v, deberta), visit(v, embedding);
   // Only rank 0 reads data and writes folders.
   static_cast<void>(columns), static_cast<void>(score_activation), static_cast<void>(kept);
 }

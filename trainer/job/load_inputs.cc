@@ -54,6 +54,14 @@ void check_types(const Settings& s, const Prepared& prepared) {
   for (const Questioned& set : prepared.test) check(set.examples);
 }
 
+void check_padding(const Settings& s, const ModelConfig& config) {
+  const ModelFamily& family = family_of(config);
+  if (s.qa_loss != "padded" || family.sees_padding) return;
+  throw Error(Exit::kBadInput, fmt::format("{}: cannot use --qa_loss padded", s.model),
+              fmt::format("in a model of the type {}, padding does not see the text", family.name),
+              "--qa_loss masked");
+}
+
 void load_weights(const Settings& s, Prepared& prepared) {
   const ParameterLayout layout = layout_parameters(prepared.config);
   LoadedParameters loaded =
@@ -106,6 +114,7 @@ void prepare(const Settings& settings, Prepared& prepared) {
   }
   ModelConfig& config = prepared.config;
   config = read_model_config(s.model);
+  check_padding(s, config);
   prepared.tokenizer = Tokenizer::load(s.model);
   const Tokenizer& tokenizer = *prepared.tokenizer;
   check_vocabulary(s.model, config, tokenizer);

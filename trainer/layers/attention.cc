@@ -57,11 +57,13 @@ void for_heads(const Pass& pass, const LayerState<S>& state, const Task& task) {
   });
 }
 
-// 1 / sqrt(D), where D = H / heads is the width of one head.
+// 1 / sqrt(D n), where D = H / heads is the width of one head and n the number of products that
+// one score is the sum of: 1, or more in DeBERTa.
 template <class S>
 S score_factor(const Pass& pass) {
+  const int products = score_products(pass.config.deberta);
   return static_cast<S>(1.0 / std::sqrt(static_cast<double>(pass.config.hidden_size) /
-                                        static_cast<double>(pass.config.heads)));
+                                        static_cast<double>(pass.config.heads) * products));
 }
 
 // A buffer for one head's scores per thread: `each` elements at thread * each. Sized for the
@@ -144,6 +146,7 @@ void attention_backward(const Pass& pass, const LayerState<S>& state, const S* d
   std::int64_t each = 0;
   S* scratch = score_scratch(pass, state, each);
   const std::int64_t H = pass.config.hidden_size;
+  if (state.terms) state.terms->start_backward(pass, state);
   for_heads(pass, state, [&](const AttentionHead& h, int thread) {
     S* work = scratch + thread * each;
     const S* p = state.probabilities + h.scores;

@@ -23,6 +23,10 @@ constexpr std::uint32_t attention_output_site(int layer) {
 constexpr std::uint32_t feed_forward_site(int layer) {
   return attention_site(layer) + 2;
 }
+// The table of distances (disentangled_terms.h), which each layer drops anew.
+constexpr std::uint32_t distance_site(int layer) {
+  return 0x8000 + static_cast<std::uint32_t>(layer);
+}
 // Above the sites of all layers that a model may have (kMaxLayers in model_config.cc).
 constexpr std::uint32_t kClassifierSite = 0xFFFF;
 constexpr std::uint32_t kHeadDenseSite = 0xFFFE;

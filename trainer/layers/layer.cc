@@ -318,7 +318,7 @@ LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer,
   state.rows = state.starts.back();
   project(pass, at, parameters, state);
   state.context = pass.arena.take<S>(state.rows * H);
-  state.terms = make_score_terms<S>(pass, at, parameters);
+  state.terms = make_score_terms<S>(pass, at, layer, parameters);
   attention_forward(pass, layer, state);
   allocate_dense(pass, layer, state);
   // From here on: scratch of forward. Values for backward are below.

@@ -99,12 +99,70 @@ void add_embeddings(Builder& build, const ModelConfig& config, ParameterLayout& 
   const TensorNames& names = family_of(config).tensors;
   const std::int64_t H = config.hidden_size;
   layout.word = build.weight(std::string(names.word), {config.vocab_size, H});
-  layout.position = build.weight(std::string(names.position), {config.max_positions, H});
+  if (config.deberta.position_table) {
+    layout.position = build.weight(std::string(names.position), {config.max_positions, H});
+  }
   if (config.type_vocab_size > 0 && !names.type.empty()) {
     layout.type = build.weight(std::string(names.type), {config.type_vocab_size, H});
   }
   layout.embedding_norm_weight = build.norm(std::string(names.embedding_norm), H);
   layout.embedding_norm_bias = build.bias(std::string(names.embedding_norm), H);
+}
+
+DistanceOffsets add_distance_table(Builder& build, const ModelConfig& config) {
+  const TensorNames& names = family_of(config).tensors;
+  const std::int64_t H = config.hidden_size;
+  const std::int64_t span = table_span(config.deberta, config.max_positions);
+  DistanceOffsets at;
+  if (config.deberta.relative) {
+    at.table = build.weight(std::string(names.distance_table), {2 * span, H});
+  }
+  if (config.deberta.table_norm) {
+    at.norm_weight = build.norm(std::string(names.distance_norm), H);
+    at.norm_bias = build.bias(std::string(names.distance_norm), H);
+  }
+  return at;
+}
+
+// A layer's own projections of the table. They come before its other tensors, so that they are not
+// reported as complete before them.
+void add_distance_projections(Builder& build, const ModelConfig& config, int number,
+                              DistanceOffsets& at) {
+  const TensorNames& names = family_of(config).tensors;
+  const std::int64_t H = config.hidden_size;
+  const auto add = [&](std::string_view part, std::int64_t& weight, std::int64_t& bias) {
+    const std::string name = fmt::format("{}{}{}", names.layer, number, part);
+    weight = build.weight(name, {H, H});
+    bias = build.bias(name, H);
+  };
+  if (config.deberta.content_to_position) add(names.distance_key, at.key_weight, at.key_bias);
+  if (config.deberta.position_to_content) add(names.distance_query, at.query_weight, at.query_bias);
+}
+
+// The projections that the table shares with the layer's queries and keys, which come first and
+// second in its qkv matrix.
+void share_projections(const ModelConfig& config, LayerOffsets& at) {
+  const std::int64_t H = config.hidden_size;
+  if (config.deberta.content_to_position) {
+    at.distances.key_weight = at.qkv_weight + H * H;
+    at.distances.key_bias = at.qkv_bias + H;
+  }
+  if (config.deberta.position_to_content) {
+    at.distances.query_weight = at.qkv_weight;
+    at.distances.query_bias = at.qkv_bias;
+  }
+}
+
+LayerOffsets add_encoder_layer(Builder& build, const ModelConfig& config, int number,
+                               DistanceOffsets distances) {
+  const DebertaConfig& deberta = config.deberta;
+  const bool own = deberta.relative && !deberta.shares_weights;
+  if (own) add_distance_projections(build, config, number, distances);
+  LayerOffsets at = add_layer(build, family_of(config).tensors, number, config.hidden_size,
+                              config.intermediate_size);
+  at.distances = distances;
+  if (deberta.relative && deberta.shares_weights) share_projections(config, at);
+  return at;
 }
 
 // The names of sentence-transformers' Dense modules, each in a file of its own there.
@@ -122,15 +180,15 @@ void add_dense_layers(Builder& build, const ModelConfig& config, ParameterLayout
 
 // The output layer has a bias of its own and the weights of the word embeddings.
 void add_masked_head(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
-  const TensorNames& names = family_of(config).tensors;
+  const MaskedHeadNames names = masked_head_names_of(config);
   const std::int64_t H = config.hidden_size;
   build.head = true;
-  layout.pool_weight = build.weight(std::string(names.masked_dense), {H, H});
-  layout.pool_bias = build.bias(std::string(names.masked_dense), H);
-  layout.head_norm_weight = build.norm(std::string(names.masked_norm), H);
-  layout.head_norm_bias = build.bias(std::string(names.masked_norm), H);
+  layout.pool_weight = build.weight(std::string(names.dense), {H, H});
+  layout.pool_bias = build.bias(std::string(names.dense), H);
+  layout.head_norm_weight = build.norm(std::string(names.norm), H);
+  layout.head_norm_bias = build.bias(std::string(names.norm), H);
   layout.class_weight = layout.word;
-  layout.class_bias = build.bias(std::string(names.masked_output), config.vocab_size);
+  layout.class_bias = build.bias(std::string(names.output), config.vocab_size);
 }
 
 void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
@@ -165,12 +223,12 @@ std::uint64_t fnv(const void* bytes, std::size_t count) {
 ParameterLayout layout_parameters(const ModelConfig& config) {
   ParameterLayout layout;
   Builder build(layout);
-  const ModelFamily& family = family_of(config);
-  const std::int64_t H = config.hidden_size;
   add_embeddings(build, config, layout);
+  const DistanceOffsets distances = add_distance_table(build, config);
+  layout.after_words = layout.tensors[1].offset;
   build.close_block();
   for (int i = 0; i < config.layers; ++i) {
-    layout.layers.push_back(add_layer(build, family.tensors, i, H, config.intermediate_size));
+    layout.layers.push_back(add_encoder_layer(build, config, i, distances));
     build.close_block();
   }
   add_head(build, config, layout);

@@ -24,6 +24,15 @@ struct ParameterInfo {
   bool head = false;   // belongs to the task, so a pre-trained encoder lacks it
 };
 
+// Disentangled attention (families/deberta_config.h); -1: none. The table and its norm belong to
+// the embeddings' block. The projections are the layer's own, or those of its keys and queries.
+struct DistanceOffsets {
+  std::int64_t table = -1;                        // [2 * span, H]
+  std::int64_t norm_weight = -1, norm_bias = -1;  // [H]
+  std::int64_t key_weight = -1, key_bias = -1;    // [H, H], [H]: content to position
+  std::int64_t query_weight = -1, query_bias = -1;
+};
+
 struct LayerOffsets {
   std::int64_t qkv_weight, qkv_bias;  // [3H, H], [3H]: query, key, value one after the other
   std::int64_t out_weight, out_bias;  // [H, H], [H]
@@ -31,6 +40,7 @@ struct LayerOffsets {
   std::int64_t up_weight, up_bias;      // [I, H], [I]
   std::int64_t down_weight, down_bias;  // [H, I], [H]
   std::int64_t norm2_weight, norm2_bias;
+  DistanceOffsets distances;
 };
 
 struct DenseOffsets {
@@ -44,7 +54,8 @@ struct Block {
 struct ParameterLayout {
   std::vector<ParameterInfo> tensors;
   std::int64_t total = 0;  // elements, with gaps that align tensors (their gradients stay 0)
-  std::int64_t word = 0, position = 0, type = -1;  // -1: none
+  std::int64_t word = 0, position = -1, type = -1;  // -1: none
+  std::int64_t after_words = 0;                     // where the next tensor begins
   std::int64_t embedding_norm_weight = 0, embedding_norm_bias = 0;
   std::vector<LayerOffsets> layers;
   // [H, H], [H]: the head's dense layer, or that of a masked language model; -1: none.

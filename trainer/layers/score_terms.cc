@@ -1,6 +1,7 @@
 // Chooses the terms of a family.
 #include "trainer/layers/score_terms.h"
 
+#include "trainer/layers/disentangled_terms.h"
 #include "trainer/layers/layer.h"
 
 namespace dtl::trainer {
@@ -13,7 +14,12 @@ std::int64_t query_position(const LayerState<S>& state, const AttentionHead& hea
 }
 
 template <class S>
-std::unique_ptr<ScoreTerms<S>> make_score_terms(const Pass&, const LayerOffsets&, const S*) {
+std::unique_ptr<ScoreTerms<S>> make_score_terms(const Pass& pass, const LayerOffsets& at, int layer,
+                                                const S* parameters) {
+  const DistanceOffsets& distances = at.distances;
+  if (distances.key_weight >= 0 || distances.query_weight >= 0) {
+    return make_disentangled_terms(pass, distances, layer, parameters);
+  }
   return nullptr;
 }
 
@@ -22,10 +28,10 @@ template std::int64_t query_position<float>(const LayerState<float>&, const Atte
 template std::int64_t query_position<double>(const LayerState<double>&, const AttentionHead&,
                                              std::int64_t);
 template std::unique_ptr<ScoreTerms<float>> make_score_terms<float>(const Pass&,
-                                                                    const LayerOffsets&,
+                                                                    const LayerOffsets&, int,
                                                                     const float*);
 template std::unique_ptr<ScoreTerms<double>> make_score_terms<double>(const Pass&,
-                                                                      const LayerOffsets&,
+                                                                      const LayerOffsets&, int,
                                                                       const double*);
 
 }  // namespace dtl::trainer

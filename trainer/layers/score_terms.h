@@ -38,6 +38,8 @@ class ScoreTerms {
   // follow.
   virtual void add(const Pass& pass, const LayerState<S>& state, const AttentionHead& head,
                    S* scores) = 0;
+  // Before backward() of the heads, on the calling thread: takes memory that they need.
+  virtual void start_backward(const Pass&, const LayerState<S>&) {}
   // dscores [rows, length]: the gradient at those sums. dq and dk: the gradients at the first query
   // and key of the head, to which it adds.
   struct Gradients {
@@ -55,7 +57,7 @@ class ScoreTerms {
 
 // Null if the family adds nothing.
 template <class S>
-std::unique_ptr<ScoreTerms<S>> make_score_terms(const Pass& pass, const LayerOffsets& at,
+std::unique_ptr<ScoreTerms<S>> make_score_terms(const Pass& pass, const LayerOffsets& at, int layer,
                                                 const S* parameters);
 
 }  // namespace dtl::trainer

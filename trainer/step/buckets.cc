@@ -76,7 +76,7 @@ void Buckets::send(std::int64_t begin, std::int64_t end) {
 
 void Buckets::done(std::int64_t offset) {
   // The words' rows are the first tensor; finish() sends them.
-  const std::int64_t ready = std::max(offset, layout_.position);
+  const std::int64_t ready = std::max(offset, layout_.after_words);
   while (sent_ - ready >= kBucket) {
     send(sent_ - kBucket, sent_);
     sent_ -= kBucket;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "trainer/families/task_head.h"
+#include "trainer/layers/disentangled_terms.h"
 
 namespace dtl::trainer {
 namespace {
@@ -31,16 +32,18 @@ double product_flops(const ModelConfig& config, const Batch& batch) {
   for (std::int64_t s = 0; s < batch.sequences(); ++s) {
     scores += static_cast<double>(batch.length(s)) * static_cast<double>(batch.own_length(s));
   }
-  const double full = layer_flops(config, tokens, tokens, scores);
+  const double full =
+      layer_flops(config, tokens, tokens, scores) + disentangled_flops(config, batch, 0);
   double last = full, head = 0;
   if (config.task == Task::kMaskedLm) {
     const auto masked = static_cast<double>(batch.masked.size());
     const double hidden = config.hidden_size;
-    last = layer_flops(config, tokens, masked, masked * tokens / std::max(1.0, sequences));
+    last = layer_flops(config, tokens, masked, masked * tokens / std::max(1.0, sequences)) +
+           disentangled_flops(config, batch, 0);  // close to all of its rows are needed
     head = 2 * masked * hidden * (hidden + config.vocab_size);
   } else if (!reads_all_tokens(config)) {
     // The last layer has one query per sequence, so one score per token.
-    last = layer_flops(config, tokens, sequences, tokens);
+    last = layer_flops(config, tokens, sequences, tokens) + disentangled_flops(config, batch, 1);
   }
   // Backward has two products for each: one for the gradient of either operand.
   return 3 * ((config.layers - 1) * full + last + head);

@@ -121,7 +121,7 @@ void Trainer::clear_gradients() {
   for (const std::int32_t word : words_.all) {
     std::fill_n(gradients_.begin() + model_.layout().word + word * H, H, 0.0F);
   }
-  std::fill(gradients_.begin() + model_.layout().position, gradients_.end(), 0.0F);
+  std::fill(gradients_.begin() + model_.layout().after_words, gradients_.end(), 0.0F);
 }
 
 void Trainer::set_words(const StepShare& share) {
