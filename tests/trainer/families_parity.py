@@ -43,6 +43,8 @@ def config_of(family, source, head):
         problem_type=PROBLEMS.get(head), type_vocab_size=source.choice([1, 2]),
         pad_token_id=source.choice([0, 1, 1, 3]),
         classifier_dropout=source.choice([None, 0.3]))
+    if family == "electra":
+        config["embedding_size"] = source.choice([config["hidden_size"], 7, 24, 70])
     return transformers.AutoConfig.for_model(family, **config)
 
 

@@ -38,8 +38,8 @@ inline void expect_gradients_right(Model<double>& model, const Batch& batch,
                                    const DropoutKey* dropout) {
   std::vector<double> parameters = random_parameters<double>(model.layout(), 5);
   const Result<double> result = run_model(model, parameters, batch, dropout);
-  const std::int64_t pad_row =
-      model.layout().word + std::int64_t{model.config().pad_token_id} * model.config().hidden_size;
+  const std::int64_t pad_row = model.layout().word + std::int64_t{model.config().pad_token_id} *
+                                                         embedding_width(model.config());
   std::mt19937 random(1);
   for (const ParameterInfo& tensor : model.layout().tensors) {
     for (int probe = 0; probe < 12; ++probe) {
@@ -47,7 +47,7 @@ inline void expect_gradients_right(Model<double>& model, const Batch& batch,
           tensor.offset +
           static_cast<std::int64_t>(random() % static_cast<unsigned>(tensor.count)));
       const auto in_pad_row = static_cast<std::int64_t>(i) - pad_row;
-      if (in_pad_row >= 0 && in_pad_row < model.config().hidden_size) continue;
+      if (in_pad_row >= 0 && in_pad_row < embedding_width(model.config())) continue;
       const double before = parameters[i], h = 1e-5;
       parameters[i] = before + h;
       const double up = run_model(model, parameters, batch, dropout).loss;

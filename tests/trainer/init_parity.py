@@ -87,7 +87,7 @@ def main():
         root = Path(name)
         (root / "train.tsv").write_text(
             "label\tsentence\n" + "".join(f"{label}\t{text}\n" for label, text in TEXTS * 3))
-        for kind in ("bert", "distilbert", "roberta", "xlm-roberta", "camembert", "deberta-v2"):
+        for kind in ("bert", "distilbert", "roberta", "xlm-roberta", "camembert", "electra", "deberta-v2"):
             check_model(sys.argv[1], sys.argv[2], root, kind)
 
 

@@ -70,6 +70,19 @@ TEST(ModelConfig, ReadsRobertaWithItsDefaults) {
   EXPECT_EQ(read(R"({"model_type": "camembert"})").pad_token_id, 1);
 }
 
+TEST(ModelConfig, ReadsElectraWithItsDefaults) {
+  const ModelConfig config = read(R"({"model_type": "electra", "summary_last_dropout": 0.2})");
+  EXPECT_EQ(config.type, ModelType::kElectra);
+  EXPECT_EQ(config.embedding_size, 128);
+  EXPECT_EQ(config.hidden_size, 256);
+  EXPECT_EQ(config.heads, 4);
+  EXPECT_EQ(config.intermediate_size, 1024);
+  EXPECT_EQ(longest_text(config), 512);
+  EXPECT_DOUBLE_EQ(config.summary_dropout, 0.2);
+  EXPECT_THAT(read_error(R"({"model_type": "electra", "summary_type": "mean"})"),
+              HasSubstr("'summary_type': \"mean\""));
+}
+
 TEST(ModelConfig, RefusesColumnsThatItCannotHaveWritten) {
   for (const char* columns : {"7", "{}", R"({"texts": []})", R"({"texts": "a"})",
                               R"({"texts": ["a", 1]})", R"({"texts": ["a"], "label": 1})"}) {
@@ -158,7 +171,8 @@ TEST(ModelConfig, NamesTheClassThatReadsTheModel) {
                                    {ModelType::kDistilBert, "\"DistilBert"},
                                    {ModelType::kRoberta, "\"Roberta"},
                                    {ModelType::kXlmRoberta, "\"XLMRoberta"},
-                                   {ModelType::kCamembert, "\"Camembert"}}) {
+                                   {ModelType::kCamembert, "\"Camembert"},
+                                   {ModelType::kElectra, "\"Electra"}}) {
     EXPECT_THAT(written(type, Task::kClassification, Problem::kSingleLabel),
                 HasSubstr(name + std::string("ForSequenceClassification\"")));
     EXPECT_THAT(written(type, Task::kQuestionAnswering, Problem::kSingleLabel),
@@ -175,8 +189,9 @@ TEST(ModelConfig, WritesLabelsForClassifiersOnly) {
 }
 
 TEST(ModelConfig, ReadsWhatItWrote) {
-  for (const ModelType type : {ModelType::kBert, ModelType::kDistilBert, ModelType::kRoberta,
-                               ModelType::kXlmRoberta, ModelType::kCamembert}) {
+  for (const ModelType type :
+       {ModelType::kBert, ModelType::kDistilBert, ModelType::kRoberta, ModelType::kXlmRoberta,
+        ModelType::kCamembert, ModelType::kElectra}) {
     const TemporaryFolder folder;
     ModelConfig config;
     config.type = type;

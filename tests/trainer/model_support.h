@@ -13,13 +13,14 @@ namespace dtl::trainer {
 
 // One of each kind of encoder; others differ from these in names only.
 constexpr std::array kEveryType = {ModelType::kBert, ModelType::kDistilBert, ModelType::kRoberta,
-                                   ModelType::kDebertaV2};
+                                   ModelType::kElectra, ModelType::kDebertaV2};
 
 inline ModelConfig tiny_config(ModelType type, int classes = 3) {
   ModelConfig config;
   config.type = type;
   config.vocab_size = 40;
   config.hidden_size = 24;
+  if (type == ModelType::kElectra) config.embedding_size = 10;
   config.layers = 2;
   config.heads = 3;
   config.intermediate_size = 37;

@@ -33,6 +33,16 @@ TEST(Parameters, OfRobertaBaseAreAsManyAsPublished) {
   EXPECT_EQ(count(roberta, Task::kMaskedLm), 124'697'433);
 }
 
+TEST(Parameters, OfElectraSmallAreAsManyAsPublished) {
+  const ModelConfig electra{.type = ModelType::kElectra,
+                            .hidden_size = 256,
+                            .embedding_size = 128,
+                            .heads = 4,
+                            .intermediate_size = 1024};
+  EXPECT_EQ(count(electra, Task::kEmbeddings), 13'483'008);
+  EXPECT_EQ(count(electra, Task::kMaskedLm), 13'546'682);
+}
+
 TEST(Parameters, OfBertLargeAreAsManyAsPublished) {
   const ModelConfig large{
       .hidden_size = 1024, .layers = 24, .heads = 16, .intermediate_size = 4096};

@@ -297,8 +297,9 @@ void check_parameters(const ConfigReader& reader, const ModelConfig& config) {
       static_cast<double>(config.vocab_size) + config.max_positions + config.type_vocab_size +
       static_cast<double>(config.labels.size()) +
       (config.deberta.relative ? 2.0 * table_span(config.deberta, config.max_positions) : 0.0);
+  const double embedded = embedding_width(config);
   const double layer = hidden * (4 * hidden + 2.0 * config.intermediate_size);
-  const double parameters = hidden * rows + config.layers * layer;
+  const double parameters = embedded * rows + hidden * embedded + config.layers * layer;
   if (parameters > kMaxParameters) {
     reader.fail("its sizes", fmt::format("the model would have {:.3g} parameters, more than {:.3g}",
                                          parameters, kMaxParameters));

@@ -14,7 +14,15 @@
 namespace dtl::trainer {
 
 // Described in model_family.h.
-enum class ModelType { kBert, kDistilBert, kRoberta, kXlmRoberta, kCamembert, kDebertaV2 };
+enum class ModelType {
+  kBert,
+  kDistilBert,
+  kRoberta,
+  kXlmRoberta,
+  kCamembert,
+  kElectra,
+  kDebertaV2
+};
 
 // Their heads: task_head.h.
 enum class Task {
@@ -42,6 +50,7 @@ struct ModelConfig {
   ModelType type = ModelType::kBert;
   int vocab_size = 30522;
   int hidden_size = 768;         // H; DistilBERT: dim
+  int embedding_size = 0;        // E, of the tables; 0: H
   int layers = 12;               // L; n_layers
   int heads = 12;                // A; n_heads
   int intermediate_size = 3072;  // I; hidden_dim
@@ -51,6 +60,7 @@ struct ModelConfig {
   double hidden_dropout = 0.1;
   double attention_dropout = 0.1;
   double classifier_dropout = 0.1;  // classifier_dropout or hidden; DistilBERT: seq_classif_dropout
+  double summary_dropout = 0.1;     // ELECTRA's, for multiple choice
   double layer_norm_eps = 1e-12;
   double initializer_range = 0.02;
   int pad_token_id = 0;
@@ -69,6 +79,10 @@ struct ModelConfig {
   // config, since nobody changes them.
   std::shared_ptr<const TensorMap> kept = {};
 };
+
+inline int embedding_width(const ModelConfig& config) {
+  return config.embedding_size > 0 ? config.embedding_size : config.hidden_size;
+}
 
 // Throws Error(kBadInput) naming file and key if dttrain cannot run the model (relative positions,
 // other model types).

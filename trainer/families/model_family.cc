@@ -11,7 +11,8 @@ namespace {
 
 // Indexed by ModelType.
 constexpr std::array kFamilies = {&kBertFamily,       &kDistilBertFamily, &kRobertaFamily,
-                                  &kXlmRobertaFamily, &kCamembertFamily,  &kDebertaV2Family};
+                                  &kXlmRobertaFamily, &kCamembertFamily,  &kElectraFamily,
+                                  &kDebertaV2Family};
 
 }  // namespace
 

@@ -42,7 +42,8 @@ using ConfigEntries = std::vector<std::pair<const char*, ConfigValue>>;
 struct TensorNames {
   std::string_view prefix;  // of the encoder's tensors: "bert."
   std::string_view word, position, type, embedding_norm;
-  std::string_view layer;  // the layer's number follows
+  std::string_view project = {};  // from E to H, where embeddings are narrower than layers
+  std::string_view layer;         // the layer's number follows
   std::string_view query, key, value, out, norm1, up, down, norm2;
   // The head of a masked language model; its output layer has the word embeddings' weights.
   std::string_view masked_dense = {}, masked_norm = {}, masked_output = {};
@@ -108,6 +109,6 @@ std::optional<ModelType> type_named(std::string_view name);
 std::string known_types(std::string_view separator = ", ");  // "bert, distilbert"
 
 extern const ModelFamily kBertFamily, kDistilBertFamily, kRobertaFamily, kXlmRobertaFamily,
-    kCamembertFamily, kDebertaV2Family;
+    kCamembertFamily, kElectraFamily, kDebertaV2Family;
 
 }  // namespace dtl::trainer

@@ -127,13 +127,16 @@ void visit(Visitor& v, DebertaConfig& config) {
 // Visits every field. The compiler rejects a list that lacks one.
 template <class Visitor>
 void visit(Visitor& v, ModelConfig& config) {
-  auto& [type, vocab_size, hidden_size, layers, heads, intermediate_size, max_positions,
-         type_vocab_size, activation, hidden_dropout, attention_dropout, classifier_dropout,
-         layer_norm_eps, initializer_range, pad_token_id, qa_dropout, sinusoidal_positions, deberta,
-         labels, task, problem, columns, embedding, score_activation, kept] = config;
-  v(type), v(vocab_size), v(hidden_size), v(layers), v(heads), v(intermediate_size);
+  auto& [type, vocab_size, hidden_size, embedding_size, layers, heads, intermediate_size,
+         max_positions, type_vocab_size, activation, hidden_dropout, attention_dropout,
+         classifier_dropout, summary_dropout, layer_norm_eps, initializer_range, pad_token_id,
+         qa_dropout, sinusoidal_positions, deberta, labels, task, problem, columns, embedding,
+         score_activation, kept] = config;
+  v(type), v(vocab_size), v(hidden_size), v(embedding_size), v(layers), v(heads),
+      v(intermediate_size);
   v(max_positions), v(type_vocab_size), v(activation), v(hidden_dropout), v(attention_dropout);
-  v(classifier_dropout), v(layer_norm_eps), v(initializer_range), v(pad_token_id), v(qa_dropout);
+  v(classifier_dropout), v(summary_dropout), v(layer_norm_eps), v(initializer_range),
+      v(pad_token_id), v(qa_dropout);
   v(sinusoidal_positions), v(labels), v(task), v(problem);
   visit(v, deberta), visit(v, embedding);
   // Only rank 0 reads data and writes folders.

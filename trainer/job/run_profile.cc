@@ -36,7 +36,8 @@ std::string profile_text(const Run& run, const TrainSettings& settings, const Tr
   about.gradient_wire = wire_on_network(run.settings.gradient_wire);
   about.accumulation = settings.accumulation;
   about.global_batch = settings.global_batch;
-  about.word_row_bytes = run.prepared.config.hidden_size * static_cast<std::int64_t>(sizeof(float));
+  about.word_row_bytes =
+      embedding_width(run.prepared.config) * static_cast<std::int64_t>(sizeof(float));
   return run.profile.text(about, trainer.word_uses());
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "trainer/families/model_family.h"
+#include "trainer/layers/affine.h"
 
 namespace dtl::trainer {
 namespace {
@@ -17,12 +18,12 @@ struct InputRows {
 template <class S>
 InputRows rows_of(const Pass& pass, const ParameterLayout& layout, const InputState<S>& state,
                   std::int64_t token) {
-  const std::int64_t H = pass.config.hidden_size;
+  const std::int64_t E = embedding_width(pass.config);
   const auto i = static_cast<std::size_t>(token);
   const Batch& batch = pass.batch;
-  return {layout.word + batch.ids[i] * H,
-          layout.position >= 0 ? layout.position + state.positions[i] * H : -1,
-          layout.type >= 0 ? layout.type + batch.types[i] * H : -1};
+  return {layout.word + batch.ids[i] * E,
+          layout.position >= 0 ? layout.position + state.positions[i] * E : -1,
+          layout.type >= 0 ? layout.type + batch.types[i] * E : -1};
 }
 
 bool is_padding(const Pass& pass, std::int64_t token) {
@@ -47,24 +48,25 @@ std::vector<std::int32_t> positions_of(const Pass& pass) {
 
 template <class S>
 InputState<S> input_forward(const Pass& pass, const ParameterLayout& layout, const S* parameters) {
-  const std::int64_t H = pass.config.hidden_size, T = pass.batch.tokens();
+  const std::int64_t E = embedding_width(pass.config), H = pass.config.hidden_size;
+  const std::int64_t T = pass.batch.tokens();
   InputState<S> state;
   state.positions = positions_of(pass);
-  state.normed = pass.arena.take<S>(T * H);
+  state.normed = pass.arena.take<S>(T * E);
   state.rstd = pass.arena.take<S>(T);
-  S* output = pass.arena.take<S>(T * H);
-  state.output = output;
+  S* output = pass.arena.take<S>(T * E);
+  state.output = state.embedded = output;
   const Dropout dropout(pass.config.hidden_dropout);
-  state.mask = hidden_mask(pass, pass.config.hidden_dropout, kEmbeddingSite, pass.batch.starts);
-  for_rows(pass.pool, T, H, [&](std::int64_t first, std::int64_t count) {
+  state.mask = hidden_mask(pass, pass.config.hidden_dropout, kEmbeddingSite, pass.batch.starts, E);
+  for_rows(pass.pool, T, E, [&](std::int64_t first, std::int64_t count) {
     for (std::int64_t t = first; t < first + count; ++t) {
-      S* row = state.normed + t * H;
+      S* row = state.normed + t * E;
       const InputRows from = rows_of(pass, layout, state, t);
-      std::copy_n(parameters + from.word, H, row);
-      if (from.position >= 0) kernels<S>().add(H, parameters + from.position, row);
-      if (from.type >= 0) kernels<S>().add(H, parameters + from.type, row);
+      std::copy_n(parameters + from.word, E, row);
+      if (from.position >= 0) kernels<S>().add(E, parameters + from.position, row);
+      if (from.type >= 0) kernels<S>().add(E, parameters + from.type, row);
     }
-    const std::int64_t at = first * H;
+    const std::int64_t at = first * E;
     // No bias, no dropout before the norm, no residual branch.
     const NormInput<S> input{nullptr,
                              nullptr,
@@ -73,12 +75,17 @@ InputState<S> input_forward(const Pass& pass, const ParameterLayout& layout, con
                              parameters + layout.embedding_norm_weight,
                              parameters + layout.embedding_norm_bias,
                              static_cast<S>(pass.config.layer_norm_eps)};
-    kernels<S>().norm(count, H, input, state.normed + at, output + at, state.rstd + first);
+    kernels<S>().norm(count, E, input, state.normed + at, output + at, state.rstd + first);
     if (state.mask) {
-      kernels<S>().apply_mask(count * H, state.mask + at, static_cast<S>(dropout.scale()),
+      kernels<S>().apply_mask(count * E, state.mask + at, static_cast<S>(dropout.scale()),
                               output + at, output + at);
     }
   });
+  if (layout.project_weight < 0) return state;
+  S* projected = pass.arena.take<S>(T * H);
+  affine(pass, T, H, E, state.embedded, parameters + layout.project_weight,
+         parameters + layout.project_bias, projected);
+  state.output = projected;
   return state;
 }
 
@@ -87,17 +94,23 @@ InputState<S> input_forward(const Pass& pass, const ParameterLayout& layout, con
 template <class S>
 void input_backward(const Pass& pass, const ParameterLayout& layout, const InputState<S>& state,
                     const S* parameters, const S* doutput, S* gradients) {
-  const std::int64_t H = pass.config.hidden_size, T = pass.batch.tokens();
+  const std::int64_t E = embedding_width(pass.config), H = pass.config.hidden_size;
+  const std::int64_t T = pass.batch.tokens();
   const S scale = static_cast<S>(Dropout(pass.config.hidden_dropout).scale());
-  S* d = pass.arena.take<S>(T * H);
-  S* sums = pass.arena.take<S>(3 * H);
+  if (layout.project_weight >= 0) {
+    doutput = affine_backward<S>(
+        pass, T, H, E, doutput, state.embedded, parameters + layout.project_weight,
+        {gradients + layout.project_weight, gradients + layout.project_bias});
+  }
+  S* d = pass.arena.take<S>(T * E);
+  S* sums = pass.arena.take<S>(3 * E);
   // The last third would be for a dense bias, which embeddings do not have: ignore it.
-  std::fill(sums, sums + 3 * H, S(0));
-  sum_over_rows<S>(pass, T, 3 * H, sums, [&](std::int64_t first, std::int64_t count, S* partial) {
-    const std::int64_t at = first * H;
+  std::fill(sums, sums + 3 * E, S(0));
+  sum_over_rows<S>(pass, T, 3 * E, sums, [&](std::int64_t first, std::int64_t count, S* partial) {
+    const std::int64_t at = first * E;
     const S* dy = doutput + at;
     if (state.mask) {
-      kernels<S>().apply_mask(count * H, state.mask + at, scale, dy, d + at);
+      kernels<S>().apply_mask(count * E, state.mask + at, scale, dy, d + at);
       dy = d + at;
     }
     const NormOutput<S> normed{dy,
@@ -106,19 +119,19 @@ void input_backward(const Pass& pass, const ParameterLayout& layout, const Input
                                parameters + layout.embedding_norm_weight,
                                nullptr,
                                S(1)};
-    kernels<S>().norm_backward(count, H, normed, d + at, d + at, partial);
+    kernels<S>().norm_backward(count, E, normed, d + at, d + at, partial);
   });
-  kernels<S>().add(H, sums, gradients + layout.embedding_norm_weight);
-  kernels<S>().add(H, sums + H, gradients + layout.embedding_norm_bias);
+  kernels<S>().add(E, sums, gradients + layout.embedding_norm_weight);
+  kernels<S>().add(E, sums + E, gradients + layout.embedding_norm_bias);
   for (std::int64_t t = 0; t < T; ++t) {
-    const S* row = d + t * H;
+    const S* row = d + t * E;
     const InputRows to = rows_of(pass, layout, state, t);
     // As nn.Embedding(padding_idx=...), which some families use for positions, too.
     const bool padding = is_padding(pass, t);
     const bool positioned = to.position >= 0 && !(padding && first_position(pass.config) > 0);
-    if (!padding) kernels<S>().add(H, row, gradients + to.word);
-    if (positioned) kernels<S>().add(H, row, gradients + to.position);
-    if (to.type >= 0) kernels<S>().add(H, row, gradients + to.type);
+    if (!padding) kernels<S>().add(E, row, gradients + to.word);
+    if (positioned) kernels<S>().add(E, row, gradients + to.position);
+    if (to.type >= 0) kernels<S>().add(E, row, gradients + to.type);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// What comes before the encoder's layers: x = dropout(norm(word + position + type)), [T, H]. A
-// family may have no positions or types. One thread calls; the pool does the work. It cannot fail.
+// What comes before the encoder's layers: x = dropout(norm(word + position + type)), [T, E], and,
+// where E is not H, the projection to [T, H]. A family may have no positions or types. One thread
+// calls; the pool does the work. It cannot fail.
 
 #include <cstdint>
 #include <vector>
@@ -13,8 +14,9 @@ namespace dtl::trainer {
 template <class S>
 struct InputState {
   std::vector<std::int32_t> positions = {};  // [T], rows of the table
-  S *normed = nullptr, *rstd = nullptr;      // [T, H], [T]
-  std::uint8_t* mask = nullptr;              // [T, H] or null
+  S *normed = nullptr, *rstd = nullptr;      // [T, E], [T]
+  std::uint8_t* mask = nullptr;              // [T, E] or null
+  const S* embedded = nullptr;               // [T, E]
   const S* output = nullptr;                 // [T, H]
 };
 

@@ -293,15 +293,15 @@ void project_backward(const Pass& pass, const LayerOffsets& at, const LayerState
 
 // One task per sequence: masks are per example, wherever its rows are in the batch.
 std::uint8_t* hidden_mask(const Pass& pass, double probability, std::uint32_t site,
-                          const std::vector<std::int64_t>& row_starts) {
+                          const std::vector<std::int64_t>& row_starts, std::int64_t width) {
   const Dropout dropout(probability);
   if (!pass.dropout || !dropout.active()) return nullptr;
-  const std::int64_t H = pass.config.hidden_size;
-  auto* mask = pass.arena.take<std::uint8_t>(row_starts.back() * H);
-  pass.pool.run(pass.batch.sequences(), 8 * row_starts.back() * H, [&](std::int64_t sequence, int) {
+  const std::int64_t W = width > 0 ? width : pass.config.hidden_size;
+  auto* mask = pass.arena.take<std::uint8_t>(row_starts.back() * W);
+  pass.pool.run(pass.batch.sequences(), 8 * row_starts.back() * W, [&](std::int64_t sequence, int) {
     const auto s = static_cast<std::size_t>(sequence);
     dropout.mask(*pass.dropout, site, 0, pass.batch.numbers[s],
-                 (row_starts[s + 1] - row_starts[s]) * H, mask + row_starts[s] * H);
+                 (row_starts[s + 1] - row_starts[s]) * W, mask + row_starts[s] * W);
   });
   return mask;
 }

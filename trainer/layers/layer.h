@@ -88,9 +88,9 @@ template <class S>
 void attention_backward(const Pass& pass, const LayerState<S>& state, const S* dcontext, S* dq,
                         std::int64_t dq_stride, S* dk, S* dv, std::int64_t dkv_stride);
 
-// The mask of [rows of all sequences, H] at a site, or null without dropout.
+// The mask of [rows of all sequences, width] at a site, or null without dropout. Width 0: H.
 std::uint8_t* hidden_mask(const Pass& pass, double probability, std::uint32_t site,
-                          const std::vector<std::int64_t>& row_starts);
+                          const std::vector<std::int64_t>& row_starts, std::int64_t width = 0);
 
 // Rows per task in element-wise loops and in partial sums over rows.
 constexpr std::int64_t kRowsPerTask = 64;

@@ -97,16 +97,19 @@ LayerOffsets add_layer(Builder& build, const TensorNames& names, int number, std
 
 void add_embeddings(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
   const TensorNames& names = family_of(config).tensors;
-  const std::int64_t H = config.hidden_size;
-  layout.word = build.weight(std::string(names.word), {config.vocab_size, H});
+  const std::int64_t E = embedding_width(config), H = config.hidden_size;
+  layout.word = build.weight(std::string(names.word), {config.vocab_size, E});
   if (config.deberta.position_table) {
-    layout.position = build.weight(std::string(names.position), {config.max_positions, H});
+    layout.position = build.weight(std::string(names.position), {config.max_positions, E});
   }
   if (config.type_vocab_size > 0 && !names.type.empty()) {
-    layout.type = build.weight(std::string(names.type), {config.type_vocab_size, H});
+    layout.type = build.weight(std::string(names.type), {config.type_vocab_size, E});
   }
-  layout.embedding_norm_weight = build.norm(std::string(names.embedding_norm), H);
-  layout.embedding_norm_bias = build.bias(std::string(names.embedding_norm), H);
+  layout.embedding_norm_weight = build.norm(std::string(names.embedding_norm), E);
+  layout.embedding_norm_bias = build.bias(std::string(names.embedding_norm), E);
+  if (E == H) return;
+  layout.project_weight = build.weight(std::string(names.project), {H, E});
+  layout.project_bias = build.bias(std::string(names.project), H);
 }
 
 DistanceOffsets add_distance_table(Builder& build, const ModelConfig& config) {
@@ -181,12 +184,12 @@ void add_dense_layers(Builder& build, const ModelConfig& config, ParameterLayout
 // The output layer has a bias of its own and the weights of the word embeddings.
 void add_masked_head(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
   const MaskedHeadNames names = masked_head_names_of(config);
-  const std::int64_t H = config.hidden_size;
+  const std::int64_t E = embedding_width(config), H = config.hidden_size;
   build.head = true;
-  layout.pool_weight = build.weight(std::string(names.dense), {H, H});
-  layout.pool_bias = build.bias(std::string(names.dense), H);
-  layout.head_norm_weight = build.norm(std::string(names.norm), H);
-  layout.head_norm_bias = build.bias(std::string(names.norm), H);
+  layout.pool_weight = build.weight(std::string(names.dense), {E, H});
+  layout.pool_bias = build.bias(std::string(names.dense), E);
+  layout.head_norm_weight = build.norm(std::string(names.norm), E);
+  layout.head_norm_bias = build.bias(std::string(names.norm), E);
   layout.class_weight = layout.word;
   layout.class_bias = build.bias(std::string(names.output), config.vocab_size);
 }

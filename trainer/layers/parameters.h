@@ -57,10 +57,11 @@ struct ParameterLayout {
   std::int64_t word = 0, position = -1, type = -1;  // -1: none
   std::int64_t after_words = 0;                     // where the next tensor begins
   std::int64_t embedding_norm_weight = 0, embedding_norm_bias = 0;
+  std::int64_t project_weight = -1, project_bias = -1;  // [H, E], [H]; -1: none
   std::vector<LayerOffsets> layers;
-  // [H, H], [H]: the head's dense layer, or that of a masked language model; -1: none.
+  // [H, H], [H]: the head's dense layer; or [E, H], [E], of a masked language model; -1: none.
   std::int64_t pool_weight = -1, pool_bias = -1;
-  std::int64_t head_norm_weight = -1, head_norm_bias = -1;  // [H]; masked language models only
+  std::int64_t head_norm_weight = -1, head_norm_bias = -1;  // [E]; masked language models only
   std::int64_t class_weight = 0, class_bias = 0;            // [O, H], [O]: the output layer
   std::vector<DenseOffsets> dense;                          // of a model that makes embeddings
   std::vector<Block> blocks;

@@ -20,20 +20,21 @@ Activation activation_of(const Pass& pass) {
 template <class S>
 MaskedHeadState<S> masked_head_forward(const Pass& pass, const ParameterLayout& layout,
                                        const S* parameters, const S* hidden) {
-  const std::int64_t H = pass.config.hidden_size, V = pass.config.vocab_size;
+  const std::int64_t E = embedding_width(pass.config), H = pass.config.hidden_size;
+  const std::int64_t V = pass.config.vocab_size;
   MaskedHeadState<S> state;
   const std::int64_t M = state.rows = std::ssize(pass.batch.masked);
   state.input = hidden;
-  state.dense = pass.arena.take<S>(M * H);
-  state.normed = pass.arena.take<S>(M * H);
+  state.dense = pass.arena.take<S>(M * E);
+  state.normed = pass.arena.take<S>(M * E);
   state.rstd = pass.arena.take<S>(M);
-  state.words = pass.arena.take<S>(M * H);
+  state.words = pass.arena.take<S>(M * E);
   state.logits = pass.arena.take<S>(M * V);
-  matmul<S>(pass.pool, {M, H, H}, {hidden, H}, {parameters + layout.pool_weight, H, Op::kTranspose},
-            S(0), {state.dense, H});
-  for_rows(pass.pool, M, H, [&](std::int64_t first, std::int64_t count) {
-    const std::int64_t at = first * H;
-    kernels<S>().activation(activation_of(pass), count, H, state.dense + at,
+  matmul<S>(pass.pool, {M, E, H}, {hidden, H}, {parameters + layout.pool_weight, H, Op::kTranspose},
+            S(0), {state.dense, E});
+  for_rows(pass.pool, M, E, [&](std::int64_t first, std::int64_t count) {
+    const std::int64_t at = first * E;
+    kernels<S>().activation(activation_of(pass), count, E, state.dense + at,
                             parameters + layout.pool_bias, state.normed + at);
     const NormInput<S> input{nullptr,
                              nullptr,
@@ -42,9 +43,9 @@ MaskedHeadState<S> masked_head_forward(const Pass& pass, const ParameterLayout& 
                              parameters + layout.head_norm_weight,
                              parameters + layout.head_norm_bias,
                              static_cast<S>(pass.config.layer_norm_eps)};
-    kernels<S>().norm(count, H, input, state.normed + at, state.words + at, state.rstd + first);
+    kernels<S>().norm(count, E, input, state.normed + at, state.words + at, state.rstd + first);
   });
-  matmul<S>(pass.pool, {M, V, H}, {state.words, H}, {parameters + layout.word, H, Op::kTranspose},
+  matmul<S>(pass.pool, {M, V, E}, {state.words, E}, {parameters + layout.word, E, Op::kTranspose},
             S(0), {state.logits, V});
   for_rows(pass.pool, M, V, [&](std::int64_t first, std::int64_t count) {
     kernels<S>().add_bias(count, V, state.logits + first * V, parameters + layout.class_bias);
@@ -83,7 +84,8 @@ template <class S>
 S* masked_head_backward(const Pass& pass, const ParameterLayout& layout,
                         const MaskedHeadState<S>& state, const S* parameters, S weight,
                         S* gradients) {
-  const std::int64_t H = pass.config.hidden_size, V = pass.config.vocab_size, M = state.rows;
+  const std::int64_t E = embedding_width(pass.config), H = pass.config.hidden_size;
+  const std::int64_t V = pass.config.vocab_size, M = state.rows;
   S* d = state.logits;  // p - 1 at the original, times weight
   sum_over_rows<S>(pass, M, V, gradients + layout.class_bias,
                    [&](std::int64_t first, std::int64_t count, S* sums) {
@@ -94,36 +96,36 @@ S* masked_head_backward(const Pass& pass, const ParameterLayout& layout,
                      }
                      kernels<S>().column_sums(count, V, d + first * V, sums);
                    });
-  matmul<S>(pass.pool, {V, H, M}, {d, V, Op::kTranspose}, {state.words, H}, S(1),
-            {gradients + layout.word, H});
-  S* dwords = pass.arena.take<S>(M * H);
-  matmul<S>(pass.pool, {M, H, V}, {d, V}, {parameters + layout.word, H}, S(0), {dwords, H});
-  S* sums = pass.arena.take<S>(3 * H);
-  std::fill(sums, sums + 3 * H, S(0));  // the last third would be for a bias before the norm
-  sum_over_rows<S>(pass, M, 3 * H, sums, [&](std::int64_t first, std::int64_t count, S* partial) {
-    const std::int64_t at = first * H;
+  matmul<S>(pass.pool, {V, E, M}, {d, V, Op::kTranspose}, {state.words, E}, S(1),
+            {gradients + layout.word, E});
+  S* dwords = pass.arena.take<S>(M * E);
+  matmul<S>(pass.pool, {M, E, V}, {d, V}, {parameters + layout.word, E}, S(0), {dwords, E});
+  S* sums = pass.arena.take<S>(3 * E);
+  std::fill(sums, sums + 3 * E, S(0));  // the last third would be for a bias before the norm
+  sum_over_rows<S>(pass, M, 3 * E, sums, [&](std::int64_t first, std::int64_t count, S* partial) {
+    const std::int64_t at = first * E;
     const NormOutput<S> normed{dwords + at,
                                state.normed + at,
                                state.rstd + first,
                                parameters + layout.head_norm_weight,
                                nullptr,
                                S(1)};
-    kernels<S>().norm_backward(count, H, normed, dwords + at, dwords + at, partial);
+    kernels<S>().norm_backward(count, E, normed, dwords + at, dwords + at, partial);
   });
-  kernels<S>().add(H, sums, gradients + layout.head_norm_weight);
-  kernels<S>().add(H, sums + H, gradients + layout.head_norm_bias);
-  S* activated = pass.arena.take<S>(M * H);  // which nobody needs
-  sum_over_rows<S>(pass, M, H, gradients + layout.pool_bias,
+  kernels<S>().add(E, sums, gradients + layout.head_norm_weight);
+  kernels<S>().add(E, sums + E, gradients + layout.head_norm_bias);
+  S* activated = pass.arena.take<S>(M * E);  // which nobody needs
+  sum_over_rows<S>(pass, M, E, gradients + layout.pool_bias,
                    [&](std::int64_t first, std::int64_t count, S* partial) {
-                     const std::int64_t at = first * H;
-                     kernels<S>().activation_backward(activation_of(pass), count, H,
+                     const std::int64_t at = first * E;
+                     kernels<S>().activation_backward(activation_of(pass), count, E,
                                                       state.dense + at, dwords + at, partial,
                                                       activated + at);
                    });
-  matmul<S>(pass.pool, {H, H, M}, {dwords, H, Op::kTranspose}, {state.input, H}, S(1),
+  matmul<S>(pass.pool, {E, H, M}, {dwords, E, Op::kTranspose}, {state.input, H}, S(1),
             {gradients + layout.pool_weight, H});
   S* dhidden = pass.arena.take<S>(M * H);
-  matmul<S>(pass.pool, {M, H, H}, {dwords, H}, {parameters + layout.pool_weight, H}, S(0),
+  matmul<S>(pass.pool, {M, H, E}, {dwords, E}, {parameters + layout.pool_weight, H}, S(0),
             {dhidden, H});
   return dhidden;
 }

@@ -1,8 +1,8 @@
 #pragma once
 // The head of a masked language model, for the masked tokens only: with hidden rows h [M, H],
-//   n = norm(activation(h Wt^T + bt)),   logits [M, V] = n E^T + b,
-// where E are the word embeddings (tied). The loss is the cross entropy of each original token. One
-// thread calls; the pool does the work. It cannot fail.
+//   n = norm(activation(h Wt^T + bt)),   logits [M, V] = n D^T + b,
+// where D are the word embeddings (tied), [V, E]. The loss is the cross entropy of each original
+// token. One thread calls; the pool does the work. It cannot fail.
 
 #include <cstdint>
 
@@ -15,9 +15,9 @@ template <class S>
 struct MaskedHeadState {
   std::int64_t rows = 0;                 // M
   const S* input = nullptr;              // [M, H]
-  S* dense = nullptr;                    // [M, H], with its bias
-  S *normed = nullptr, *rstd = nullptr;  // [M, H], [M]
-  S* words = nullptr;                    // [M, H], n
+  S* dense = nullptr;                    // [M, E], with its bias
+  S *normed = nullptr, *rstd = nullptr;  // [M, E], [M]
+  S* words = nullptr;                    // [M, E], n
   S* logits = nullptr;                   // [M, V]; after losses(): their softmax
 };
 

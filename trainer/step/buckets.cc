@@ -48,7 +48,7 @@ Buckets::Buckets(const ParameterLayout& layout, Ranks& group, ThreadPool& pool, 
       group_(group),
       pool_(pool),
       wire_(wire),
-      // The first tensor is the word embeddings [V, H].
+      // The first tensor is the word embeddings [V, E].
       hidden_(layout.tensors.front().shape[1]) {}
 
 void Buckets::begin(float* gradients) {

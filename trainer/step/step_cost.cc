@@ -34,19 +34,20 @@ double product_flops(const ModelConfig& config, const Batch& batch) {
   }
   const double full =
       layer_flops(config, tokens, tokens, scores) + disentangled_flops(config, batch, 0);
+  const double hidden = config.hidden_size, embedded = embedding_width(config);
   double last = full, head = 0;
   if (config.task == Task::kMaskedLm) {
     const auto masked = static_cast<double>(batch.masked.size());
-    const double hidden = config.hidden_size;
     last = layer_flops(config, tokens, masked, masked * tokens / std::max(1.0, sequences)) +
            disentangled_flops(config, batch, 0);  // close to all of its rows are needed
-    head = 2 * masked * hidden * (hidden + config.vocab_size);
+    head = 2 * masked * embedded * (hidden + config.vocab_size);
   } else if (!reads_all_tokens(config)) {
     // The last layer has one query per sequence, so one score per token.
     last = layer_flops(config, tokens, sequences, tokens) + disentangled_flops(config, batch, 1);
   }
   // Backward has two products for each: one for the gradient of either operand.
-  return 3 * ((config.layers - 1) * full + last + head);
+  const double project = embedded == hidden ? 0 : 2 * tokens * embedded * hidden;
+  return 3 * (project + (config.layers - 1) * full + last + head);
 }
 
 double measure_gemm_peak(ThreadPool& pool, Precision precision) {

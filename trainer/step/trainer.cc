@@ -117,9 +117,9 @@ std::vector<std::int64_t> Trainer::next_examples(const Examples& examples, std::
 // Clears the word rows of the previous step one by one, and everything else. The other word rows
 // are 0 already, as Buckets requires.
 void Trainer::clear_gradients() {
-  const std::int64_t H = model_.config().hidden_size;
+  const std::int64_t E = embedding_width(model_.config());
   for (const std::int32_t word : words_.all) {
-    std::fill_n(gradients_.begin() + model_.layout().word + word * H, H, 0.0F);
+    std::fill_n(gradients_.begin() + model_.layout().word + word * E, E, 0.0F);
   }
   std::fill(gradients_.begin() + model_.layout().after_words, gradients_.end(), 0.0F);
 }
