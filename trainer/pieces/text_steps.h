@@ -55,8 +55,6 @@ class PieceModel {
   // Appends the tokens of one piece, which is valid UTF-8 and not empty. Callers cache the results,
   // so this need not.
   virtual void add_tokens(std::string_view piece, std::vector<PieceToken>& tokens) const = 0;
-  // The vocabulary, for size(), added tokens and saving: the text by id; empty for a gap.
-  virtual const std::vector<std::string>& vocabulary() const = 0;
 };
 
 }  // namespace dtl::trainer
