@@ -42,9 +42,15 @@ LeadByte lead_byte(unsigned char first) {
   return {};
 }
 
-int combining_class(char32_t c) {
-  return utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
+CharacterClass class_of_category(char32_t c) {
+  if (is_white_space(c)) return CharacterClass::kSpace;
+  const utf8proc_category_t kind = category(c);
+  if (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO) return CharacterClass::kLetter;
+  if (kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO) return CharacterClass::kNumber;
+  return CharacterClass::kOther;
 }
+
+constexpr char32_t kClassTable = 0x10000;  // the characters of nearly all texts
 
 // Sorts each run of combining marks by class. Canonical order requires a stable sort.
 void order_marks(std::vector<DecomposedCharacter>& text) {
@@ -184,6 +190,22 @@ bool is_case_ignorable(char32_t c) {
          kind == UTF8PROC_CATEGORY_SK || kInsideWords.find(c) != std::u32string_view::npos;
 }
 
+bool is_mark(char32_t c) {
+  const utf8proc_category_t kind = category(c);
+  return kind >= UTF8PROC_CATEGORY_MN && kind <= UTF8PROC_CATEGORY_ME;
+}
+
+CharacterClass character_class(char32_t c) {
+  // A look-up, because a tokenizer asks for each character of each text.
+  static const std::vector<CharacterClass> table = [] {
+    std::vector<CharacterClass> classes;
+    classes.reserve(kClassTable);
+    for (char32_t each = 0; each < kClassTable; ++each) classes.push_back(class_of_category(each));
+    return classes;
+  }();
+  return c < kClassTable ? table[c] : class_of_category(c);
+}
+
 bool is_python_space(char32_t c) {
   return is_white_space(c) || (c >= 0x1C && c <= 0x1F);
 }
@@ -196,20 +218,23 @@ std::size_t leading_blanks(std::string_view text) {
   return blanks;
 }
 
-std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text) {
+std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text, bool compatible) {
   std::vector<DecomposedCharacter> result;
   result.reserve(text.size());
   bool marks = false;
   for (const char32_t c : text) {
-    if (c < 0xC0) {  // smaller code points do not decompose
+    // Smaller code points do not decompose.
+    if (c < (compatible ? 0xA0 : 0xC0)) {
       result.push_back({c});
       continue;
     }
-    std::array<utf8proc_int32_t, 32> parts;  // the longest canonical decomposition has four
+    std::array<utf8proc_int32_t, 32> parts;  // the longest decomposition, of U+FDFA, has 18
     int boundary = 0;
     const utf8proc_ssize_t count = utf8proc_decompose_char(
         static_cast<utf8proc_int32_t>(c), parts.data(), static_cast<utf8proc_ssize_t>(parts.size()),
-        static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE), &boundary);
+        static_cast<utf8proc_option_t>(compatible ? UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT
+                                                  : UTF8PROC_DECOMPOSE),
+        &boundary);
     // utf8proc refuses values that are not code points; keep them.
     if (count < 0) {
       result.push_back({c});
@@ -222,6 +247,19 @@ std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text) {
   }
   if (marks) order_marks(result);
   return result;
+}
+
+int combining_class(char32_t c) {
+  return utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
+}
+
+char32_t compose(char32_t starter, char32_t next) {
+  if (next < 0x300) return 0;  // no character below it ends a composition
+  std::array<utf8proc_int32_t, 3> pair = {static_cast<utf8proc_int32_t>(starter),
+                                          static_cast<utf8proc_int32_t>(next), 0};
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+  const utf8proc_ssize_t length = utf8proc_normalize_utf32(pair.data(), 2, options);
+  return length == 1 ? static_cast<char32_t>(pair[0]) : 0;
 }
 
 void append_lower(std::u32string& text, char32_t c) {

@@ -1,8 +1,9 @@
 #pragma once
 // Unicode for the tokenizer: UTF-8 decoding and encoding, BERT's character classes, canonical
-// decomposition, lower case. Pure functions over libutf8proc's tables.
+// decomposition and composition, lower case. Pure functions over libutf8proc's tables.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,13 @@ bool is_nonspacing_mark(char32_t c);  // category Mn
 bool is_chinese(char32_t c);          // the CJK ideograph blocks that BERT sets apart
 bool is_word_character(char32_t c);   // letters, marks, digits, connectors: the \w of a regex
 bool is_alphanumeric(char32_t c);     // categories L* and N*: Python's str.isalnum
+bool is_mark(char32_t c);             // categories M*
 bool is_cased(char32_t c);            // the Cased property: capitals, small and title letters
 bool is_case_ignorable(char32_t c);   // the Case_Ignorable property: marks, apostrophes, ..
+
+// The classes by which GPT-2's expression splits words: white space, \p{L}, \p{N} and others.
+enum class CharacterClass : std::uint8_t { kSpace, kLetter, kNumber, kOther };
+CharacterClass character_class(char32_t c);
 
 // The number of bytes of leading white space that Python's str.lstrip removes.
 std::size_t leading_blanks(std::string_view text);
@@ -37,8 +43,11 @@ struct DecomposedCharacter {
   char32_t character = 0;
   bool inserted = false;
 };
-// Canonical decomposition in canonical order (NFD).
-std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text);
+// Decomposition in canonical order: canonical (NFD) or, if `compatible`, NFKD.
+std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text, bool compatible = false);
+int combining_class(char32_t c);
+// The canonical composition of a starter and the character after it; 0 if there is none.
+char32_t compose(char32_t starter, char32_t next);
 // Appends the full lower case of one character; U+0130 becomes two.
 void append_lower(std::u32string& text, char32_t c);
 
