@@ -4,14 +4,20 @@
 //   {"spans": text}  ->  {"ids": [..], "offsets": [[begin, end], ..]}
 //   {"question": text, "context": text, "max": n, "stride": n}  ->  {"windows": [{"ids", "types",
 //     "offsets"}, ..]}, or {"error": text} when the question leaves no room
-// encode_lines FOLDER save OTHER writes the tokenizer of FOLDER to OTHER. For comparisons with
-// other implementations.
+// encode_lines FOLDER save OTHER writes the tokenizer of FOLDER to OTHER. encode_lines FOLDER time
+// FILE encodes the lines of a file and prints {"seconds": s, "tokens": n, "load": s}. For
+// comparisons with other implementations.
 
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "tests/trainer/token_spans.h"
@@ -70,13 +76,35 @@ Json answer(const Tokenizer& tokenizer, const Json& request) {
   return {{"ids", encoding.ids}, {"types", types_json(encoding.types)}};
 }
 
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Json time_lines(const Tokenizer& tokenizer, const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  const auto begin = std::chrono::steady_clock::now();
+  std::size_t tokens = 0;
+  for (const std::string& line : lines) tokens += tokenizer.encode(line, INT32_MAX).ids.size();
+  return {{"seconds", seconds_since(begin)}, {"tokens", tokens}};
+}
+
 }  // namespace
 }  // namespace dtl::trainer
 
 int main(int argc, char** argv) {
   if (argc < 2) return 64;
   try {
+    const auto begin = std::chrono::steady_clock::now();
     const auto tokenizer = dtl::trainer::Tokenizer::load(argv[1]);
+    if (argc == 4 && std::string_view(argv[2]) == "time") {
+      const double loading = dtl::trainer::seconds_since(begin);
+      auto times = dtl::trainer::time_lines(tokenizer, argv[3]);
+      times["load"] = loading;
+      std::cout << times.dump() << '\n';
+      return 0;
+    }
     if (argc == 4) {
       tokenizer.save(argv[3]);
       return 0;

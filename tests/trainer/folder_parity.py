@@ -150,7 +150,7 @@ REFUSED = {
         added_tokens=[flags(COUNT + 5, "<x>")])}, "'<x>'"),
     "a byte order mark": ({"vocab": ["\ufeff[PAD]", *VOCABULARY[1:]]}, "vocab.txt:1:1:"),
     "no unk_token": ({"vocab": replaced("[UNK]", "<unk>")}, "'[UNK]' is not in the vocabulary"),
-    "another class": ({"tokenizer_config": {"tokenizer_class": "RobertaTokenizer"}}, "RobertaTok"),
+    "another class": ({"tokenizer_config": {"tokenizer_class": "T5Tokenizer"}}, "T5Tokenizer"),
     "no tokenizer.json": ({"tokenizer_config": FAST}, "which is not there"),
     "padding before": ({"tokenizer_config": {"padding_side": "left"}}, "'padding_side': \"left\""),
     "special tokens split": ({"tokenizer_config": {"split_special_tokens": True}}, ":1:26:"),

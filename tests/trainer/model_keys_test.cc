@@ -127,7 +127,7 @@ TEST(ModelKeys, RefusesValuesThatMakeItAnotherModel) {
        {R"("padding_side": "left")", R"("split_special_tokens": true)",
         R"("do_basic_tokenize": false)", R"("never_split": ["a"])", R"("add_bos_token": true)",
         R"("do_lower_case": "no")", R"("truncation_side": "middle")", R"("model_max_length": "x")",
-        R"("model_input_names": ["pixels"])", R"("tokenizer_class": "RobertaTokenizer")",
+        R"("model_input_names": ["pixels"])", R"("tokenizer_class": "T5Tokenizer")",
         R"("cls_token": 5)", R"("extra_special_tokens": "a")"}},
       {"special_tokens_map.json", {R"("model_max_length": 5)", R"("cls_token": {"content": 1})"}},
       {"added_tokens.json", {R"("<y>": "seven")", R"("<y>": -1)"}},

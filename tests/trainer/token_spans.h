@@ -16,9 +16,10 @@ struct TokenSpans {
 
 inline TokenSpans token_spans(const Tokenizer& tokenizer, std::string_view text) {
   const Window window = tokenizer.encode_question("", text, INT32_MAX, 0).at(0);
-  // [CLS] [SEP] text [SEP]
-  return {{window.ids.begin() + 2, window.ids.end() - 1},
-          {window.offsets.begin() + 2, window.offsets.end() - 1}};
+  // [CLS] [SEP] text [SEP], or with two separators before the text.
+  const auto frame = static_cast<std::ptrdiff_t>(tokenizer.encode_pair("", "", 8).ids.size()) - 1;
+  return {{window.ids.begin() + frame, window.ids.end() - 1},
+          {window.offsets.begin() + frame, window.offsets.end() - 1}};
 }
 
 }  // namespace dtl::trainer

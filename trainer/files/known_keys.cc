@@ -149,6 +149,8 @@ constexpr KnownKey kOfTokenizerConfig[] = {
     {"max_len", kUsed},
     {"truncation_side", kUsed},
     {"model_input_names", kUsed},
+    {"add_prefix_space", kUsed},
+    {"trim_offsets", kUsed},
     // Who wrote it, and how tokens become text again.
     {"name_or_path", kHarmless},
     {"_commit_hash", kHarmless},
@@ -182,6 +184,7 @@ constexpr KnownKey kOfTokenizerConfig[] = {
     {"pad_token_id", kHarmless},
     {"cls_token_id", kHarmless},
     {"mask_token_id", kHarmless},
+    {"errors", kHarmless},
     // Lengths, which come from options here.
     {"max_length", kHarmless},
     {"stride", kHarmless},
@@ -195,7 +198,6 @@ constexpr KnownKey kOfTokenizerConfig[] = {
     {"never_split", kOnly, "[]", "words are split whatever they are"},
     {"clean_text", kOnly, "true", "BertTokenizer cleans texts in any case"},
     {"wordpieces_prefix", kOnly, "\"##\"", "BertTokenizer's pieces begin with ##"},
-    {"add_prefix_space", kOnly, "false", "no blank is put before a text"},
     {"add_bos_token", kOnly, "false", "a text is [CLS] text [SEP]"},
     {"add_eos_token", kOnly, "false", "a text is [CLS] text [SEP]"},
     {"init_inputs", kOnly, "[]", "BertTokenizer takes none"},
@@ -254,12 +256,52 @@ constexpr KnownKey kOfPostProcessor[] = {
     {"special_tokens", kHarmless},  // their ids; we take those of the vocabulary
     {"sep", kUsed},
     {"cls", kUsed},
+    {"trim_offsets", kUsed},
+    {"add_prefix_space", kUsed},
+};
+constexpr KnownKey kOfSequence[] = {
+    {"type", kUsed},
+    {"normalizers", kUsed},
+    {"pretokenizers", kUsed},
+    {"processors", kUsed},
+};
+constexpr KnownKey kOfByteLevel[] = {
+    {"type", kUsed},
+    {"add_prefix_space", kUsed},
+    {"trim_offsets", kUsed},  // of a post_processor; a pre_tokenizer has no use for it
+    {"use_regex", kUsed},
+};
+constexpr KnownKey kOfTextStep[] = {  // normalizers
+    {"type", kUsed},
+    {"strip_left", kUsed},
+    {"strip_right", kUsed},
+    {"pattern", kUsed},
+    {"content", kUsed},
+    {"prepend", kUsed},
+};
+constexpr KnownKey kOfBpe[] = {
+    {"type", kUsed},
+    {"vocab", kUsed},
+    {"merges", kUsed},
+    {"unk_token", kUsed},
+    {"fuse_unk", kUsed},
+    {"byte_fallback", kUsed},
+    {"ignore_merges", kUsed},
+    {"dropout", kOnly, "0 0.0", "random merges would give other tokens in each epoch"},
+    {"continuing_subword_prefix", kOnly, "\"\"", "tokens of BPE have no prefix here"},
+    {"end_of_word_suffix", kOnly, "\"\"", "tokens of BPE have no suffix here"},
 };
 constexpr KnownKey kOfDecoder[] = {  // decoders turn tokens into text
     {"type", kHarmless},
     {"prefix", kHarmless},
     {"cleanup", kHarmless},
     {"decoders", kHarmless},
+    {"add_prefix_space", kHarmless},
+    {"trim_offsets", kHarmless},
+    {"use_regex", kHarmless},
+    {"replacement", kHarmless},
+    {"prepend_scheme", kHarmless},
+    {"split", kHarmless},
 };
 constexpr KnownKey kOfWordPiece[] = {
     {"type", kUsed},
@@ -286,6 +328,10 @@ constinit const KnownKeys kPadding = {kOfPadding};
 constinit const KnownKeys kNormalizer = {kOfNormalizer};
 constinit const KnownKeys kPreTokenizer = {kOfPreTokenizer};
 constinit const KnownKeys kPostProcessor = {kOfPostProcessor};
+constinit const KnownKeys kSequence = {kOfSequence};
+constinit const KnownKeys kByteLevel = {kOfByteLevel};
+constinit const KnownKeys kTextStep = {kOfTextStep};
+constinit const KnownKeys kBpe = {kOfBpe};
 constinit const KnownKeys kDecoder = {kOfDecoder};
 constinit const KnownKeys kWordPiece = {kOfWordPiece};
 constinit const KnownKeys kTensorIndex = {kOfTensorIndex};

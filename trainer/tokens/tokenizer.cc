@@ -9,12 +9,17 @@
 
 #include "base/error.h"
 #include "trainer/pieces/unicode.h"
+#include "trainer/tokens/load_subwords.h"
 #include "trainer/tokens/wordpiece.h"
 
 namespace dtl::trainer {
 namespace {
 
-constexpr int kPairSpecials = 3;  // [CLS] A [SEP] B [SEP]
+constexpr int kTextSpecials = 2;  // [CLS] A [SEP]
+
+int pair_specials(const Frame& frame) {
+  return kTextSpecials + frame.separators;
+}
 
 using Ids = std::vector<std::int32_t>;
 
@@ -41,19 +46,36 @@ std::span<const std::int32_t> kept_ids(const Frame& frame, const Ids& ids, std::
   return frame.truncate_left ? all.last(count) : all.first(count);
 }
 
+// [CLS] first [SEP], to which a second text is then added.
+Ids first_part(const Frame& frame, std::span<const std::int32_t> first, std::size_t room) {
+  Ids ids;
+  ids.reserve(first.size() + room);
+  ids.push_back(frame.first);
+  ids.insert(ids.end(), first.begin(), first.end());
+  ids.push_back(frame.separator);
+  return ids;
+}
+
+// What comes between the texts besides the first [SEP], which has type 0.
+void add_separators(const Frame& frame, Ids& ids) {
+  ids.insert(ids.end(), static_cast<std::size_t>(frame.separators - 1), frame.separator);
+}
+
 // [CLS] asked [SEP] given[begin, end) [SEP]. Only context tokens have offsets.
 Window window_of(const Frame& frame, const Ids& asked, const Tokens& given, std::ptrdiff_t begin,
                  std::ptrdiff_t end) {
   Window window;
-  window.ids.reserve(asked.size() + static_cast<std::size_t>(end - begin + kPairSpecials));
-  window.ids.push_back(frame.first);
-  window.ids.insert(window.ids.end(), asked.begin(), asked.end());
-  window.ids.push_back(frame.separator);
+  window.ids = first_part(frame, asked, static_cast<std::size_t>(end - begin) + 4);
   window.types.assign(window.ids.size(), 0);
+  add_separators(frame, window.ids);
   window.offsets.resize(window.ids.size());
+  const std::size_t first = window.ids.size();
   window.ids.insert(window.ids.end(), given.ids.begin() + begin, given.ids.begin() + end);
   window.offsets.insert(window.offsets.end(), given.offsets.begin() + begin,
                         given.offsets.begin() + end);
+  if (begin < end && !given.first_offsets.empty()) {
+    window.offsets[first] = given.first_offsets[static_cast<std::size_t>(begin)];
+  }
   window.ids.push_back(frame.separator);
   window.types.resize(window.ids.size(), frame.second_type);
   window.offsets.emplace_back();
@@ -70,7 +92,7 @@ TokenizerRules rules_of(std::vector<std::string> vocabulary, bool lower_case,
 }  // namespace
 
 Tokenizer Tokenizer::load(const std::string& folder) {
-  return Tokenizer(make_wordpiece(read_rules(folder)));
+  return Tokenizer(load_subwords(folder));
 }
 
 Tokenizer::Tokenizer(std::unique_ptr<const Subwords> subwords) : subwords_(std::move(subwords)) {}
@@ -81,14 +103,9 @@ Tokenizer::Tokenizer(std::vector<std::string> vocabulary, bool lower_case, int m
 Encoding Tokenizer::encode(std::string_view text, int max_length) const {
   const Frame& frame = subwords_->frame();
   const Ids all = subwords_->tokens_of(text, false).ids;
-  // 2: [CLS] and [SEP].
-  const auto kept = kept_ids(
-      frame, all, std::min(all.size(), static_cast<std::size_t>(std::max(0, max_length - 2))));
-  Ids ids;
-  ids.reserve(kept.size() + 2);
-  ids.push_back(frame.first);
-  ids.insert(ids.end(), kept.begin(), kept.end());
-  ids.push_back(frame.separator);
+  const auto room = static_cast<std::size_t>(std::max(0, max_length - kTextSpecials));
+  const auto kept = kept_ids(frame, all, std::min(all.size(), room));
+  Ids ids = first_part(frame, kept, kTextSpecials);
   const std::size_t length = ids.size();
   return {std::move(ids), std::vector<std::int8_t>(length, 0), kept.size() < all.size()};
 }
@@ -97,16 +114,14 @@ Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
                                 int max_length) const {
   const Frame& frame = subwords_->frame();
   const Ids a = subwords_->tokens_of(first, false).ids, b = subwords_->tokens_of(second, false).ids;
-  const auto [count_a, count_b] =
-      shared_budget(a.size(), b.size(), static_cast<std::size_t>(std::max(0, max_length - 3)));
+  const auto room = static_cast<std::size_t>(std::max(0, max_length - pair_specials(frame)));
+  const auto [count_a, count_b] = shared_budget(a.size(), b.size(), room);
   const auto kept_a = kept_ids(frame, a, count_a), kept_b = kept_ids(frame, b, count_b);
   Encoding encoding;
   Ids& ids = encoding.ids;
-  ids.reserve(count_a + count_b + 3);
-  ids.push_back(frame.first);
-  ids.insert(ids.end(), kept_a.begin(), kept_a.end());
-  ids.push_back(frame.separator);
+  ids = first_part(frame, kept_a, count_b + 4);
   encoding.types.assign(ids.size(), 0);
+  add_separators(frame, ids);
   ids.insert(ids.end(), kept_b.begin(), kept_b.end());
   ids.push_back(frame.separator);
   encoding.types.resize(ids.size(), frame.second_type);
@@ -118,19 +133,16 @@ WordEncoding Tokenizer::encode_words(std::span<const std::string> words, int max
   const Frame& frame = subwords_->frame();
   WordEncoding all;
   for (std::size_t word = 0; word < words.size(); ++word) {
-    const Ids ids = subwords_->tokens_of(words[word], false).ids;
+    const Ids ids = subwords_->tokens_of_word(words[word]).ids;
     all.ids.insert(all.ids.end(), ids.begin(), ids.end());
     all.words.resize(all.ids.size(), static_cast<std::int32_t>(word));
   }
-  const std::size_t count =
-      std::min(all.ids.size(), static_cast<std::size_t>(std::max(0, max_length - 2)));
+  const auto room = static_cast<std::size_t>(std::max(0, max_length - kTextSpecials));
+  const std::size_t count = std::min(all.ids.size(), room);
   const auto kept = kept_ids(frame, all.ids, count), kept_words = kept_ids(frame, all.words, count);
   WordEncoding encoding;
-  encoding.ids.reserve(count + 2);
-  encoding.ids.push_back(frame.first);
-  encoding.ids.insert(encoding.ids.end(), kept.begin(), kept.end());
-  encoding.ids.push_back(frame.separator);
-  encoding.words.reserve(count + 2);
+  encoding.ids = first_part(frame, kept, kTextSpecials);
+  encoding.words.reserve(count + kTextSpecials);
   encoding.words.push_back(kNoWord);
   encoding.words.insert(encoding.words.end(), kept_words.begin(), kept_words.end());
   encoding.words.push_back(kNoWord);
@@ -153,7 +165,7 @@ std::vector<Window> Tokenizer::encode_question(std::string_view question, std::s
   const Tokens given = subwords_->tokens_of(context, true);
   const auto length = static_cast<std::ptrdiff_t>(given.ids.size());
   const auto room =
-      std::ptrdiff_t{max_length} - kPairSpecials - static_cast<std::ptrdiff_t>(asked.size());
+      std::ptrdiff_t{max_length} - pair_specials(frame) - static_cast<std::ptrdiff_t>(asked.size());
   // The loop would not advance: each window would repeat the whole previous one.
   if (length > room && room <= std::max(0, stride)) {
     throw Error(

@@ -19,6 +19,11 @@ bool touches_word(std::string_view text, std::size_t start, std::size_t end) {
          (end < text.size() && is_word_character(next_code_point(text, after)));
 }
 
+std::size_t first_two(std::string_view text) {
+  return static_cast<std::size_t>(static_cast<unsigned char>(text[0])) << 8 |
+         static_cast<unsigned char>(text[1]);
+}
+
 std::size_t skip_blanks(std::string_view text, std::size_t at) {
   for (std::size_t next = at; at < text.size(); at = next) {
     if (!is_white_space(next_code_point(text, next))) break;
@@ -38,17 +43,18 @@ std::size_t skip_blanks_backward(std::string_view text, std::size_t low, std::si
 }  // namespace
 
 AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, bool normalized,
-                         const TextRules& rules) {
+                         const std::function<std::u32string(std::string_view)>& normalize) {
   for (AddedToken token : tokens) {
     if (token.normalized != normalized) continue;
     if (normalized) {
       std::string content;
-      for (const char32_t c : normalize(token.content, rules)) append_utf8(content, c);
+      for (const char32_t c : normalize(token.content)) append_utf8(content, c);
       token.content = content;
     }
     // Normalisation may remove all of a token; an empty token would match everywhere.
     if (token.content.empty()) continue;
-    starts_[static_cast<unsigned char>(token.content[0])] = true;
+    if (token.content.size() == 1) single_[static_cast<unsigned char>(token.content[0])] = true;
+    if (token.content.size() > 1) starts_.set(first_two(token.content));
     tokens_.push_back(std::move(token));
   }
 }
@@ -75,11 +81,14 @@ void AddedTokens::split(std::string_view text, std::vector<Segment>& segments) c
 }
 
 const AddedToken* AddedTokens::match(std::string_view text, std::size_t at) const {
-  if (!starts_[static_cast<unsigned char>(text[at])]) return nullptr;
+  const std::string_view rest = text.substr(at);
+  const bool starts = single_[static_cast<unsigned char>(rest[0])] ||
+                      (rest.size() > 1 && starts_.test(first_two(rest)));
+  if (!starts) return nullptr;
   const AddedToken* longest = nullptr;
   for (const AddedToken& token : tokens_) {
     if (longest != nullptr && token.content.size() <= longest->content.size()) continue;
-    if (text.substr(at).starts_with(token.content)) longest = &token;
+    if (rest.starts_with(token.content)) longest = &token;
   }
   return longest;
 }

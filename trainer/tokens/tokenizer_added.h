@@ -3,7 +3,10 @@
 // flags. Immutable after construction.
 
 #include <array>
+#include <bitset>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,7 +25,9 @@ struct Segment {
 class AddedTokens {
  public:
   // Uses the tokens to find before normalisation or, if `normalized`, after it.
-  AddedTokens(const std::vector<AddedToken>& tokens, bool normalized, const TextRules& rules);
+  // `normalize` then gives the text to find.
+  AddedTokens(const std::vector<AddedToken>& tokens, bool normalized,
+              const std::function<std::u32string(std::string_view)>& normalize);
 
   bool empty() const { return tokens_.empty(); }
 
@@ -33,7 +38,8 @@ class AddedTokens {
   const AddedToken* match(std::string_view text, std::size_t at) const;
 
   std::vector<AddedToken> tokens_;
-  std::array<bool, 256> starts_{};  // first bytes of tokens
+  std::array<bool, 256> single_{};  // tokens of one byte
+  std::bitset<1 << 16> starts_;     // the first two bytes of the others
 };
 
 }  // namespace dtl::trainer

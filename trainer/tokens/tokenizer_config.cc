@@ -117,13 +117,15 @@ class ConfigFile {
 };
 
 // A token in a later file replaces one with the same name.
-void set_named(TokenizerConfig& config, const std::string& name, const AddedToken& token) {
+void set_named(TokenizerConfig& config, const std::string& name, const AddedToken& token,
+               bool plain = false) {
   const auto same = [&](const NamedToken& other) { return other.name == name; };
   const auto found = std::find_if(config.named.begin(), config.named.end(), same);
   if (found != config.named.end()) {
     found->token = token;
+    found->plain = plain;
   } else {
-    config.named.push_back({name, token});
+    config.named.push_back({name, token, plain});
   }
 }
 
@@ -155,7 +157,7 @@ void read_named(const ConfigFile& file, TokenizerConfig& config) {
     if (!key.ends_with("_token") || key.starts_with("add_") || json.is_null()) continue;
     AddedToken token = file.token(key, json, {});
     token.special = true;
-    set_named(config, key, token);
+    set_named(config, key, token, json.is_string());
   }
 }
 
@@ -280,9 +282,11 @@ TokenizerConfig read_tokenizer_config(const std::string& folder) {
   file.check();
   TokenizerConfig config;
   config.class_name = file.text("tokenizer_class");
-  if (config.class_name.empty()) {
-    config.class_name = ConfigFile(folder + "/config.json").text("tokenizer_class");
-  }
+  const ConfigFile model(folder + "/config.json");
+  if (config.class_name.empty()) config.class_name = model.text("tokenizer_class");
+  config.model_type = model.text("model_type");
+  config.add_prefix_space = file.flag("add_prefix_space");
+  config.trim_offsets = file.flag("trim_offsets");
   config.lower_case = file.flag("do_lower_case");
   config.strip_accents = file.flag("strip_accents");
   config.chinese_apart = file.flag("tokenize_chinese_chars");

@@ -14,6 +14,8 @@ namespace dtl::trainer {
 
 struct TokenizerConfig {
   std::string class_name;  // tokenizer_class; else config.json's; or empty
+  std::string model_type;  // config.json's; or empty
+  std::optional<bool> add_prefix_space, trim_offsets;
   std::optional<bool> lower_case, strip_accents, chinese_apart;
   std::optional<bool> truncate_left;
   std::optional<bool> types;  // whether model_input_names has token_type_ids

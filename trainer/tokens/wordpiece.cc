@@ -54,8 +54,9 @@ class WordPiece : public Subwords {
  public:
   explicit WordPiece(TokenizerRules rules)
       : rules_(std::move(rules)),
-        verbatim_(rules_.added, false, rules_.text),
-        normalized_(rules_.added, true, rules_.text) {
+        verbatim_(rules_.added, false, {}),
+        normalized_(rules_.added, true,
+                    [this](std::string_view text) { return normalize(text, rules_.text); }) {
     // The threads' caches tell tokenizers apart by number. An address is not enough: a new
     // tokenizer may get that of a destroyed one, whose words a thread still caches.
     static std::atomic<std::uint64_t> count{0};
@@ -77,7 +78,8 @@ class WordPiece : public Subwords {
     frame_.first = special(rules_.cls);
     frame_.separator = special(rules_.sep);
     frame_.padding = special(rules_.pad);
-    frame_.second_type = rules_.types ? 1 : 0;
+    frame_.separators = rules_.separators;
+    frame_.second_type = rules_.types ? rules_.second_type : 0;
     frame_.truncate_left = rules_.truncate_left;
     frame_.max_length = rules_.model_max_length;
     if (const std::int32_t mask = id_of(rules_, rules_.mask); mask >= 0) frame_.mask = mask;

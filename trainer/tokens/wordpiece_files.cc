@@ -6,12 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -19,30 +16,14 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "trainer/pieces/unicode.h"
-#include "trainer/tokens/token_places.h"
-#include "trainer/tokens/tokenizer_config.h"
+#include "trainer/tokens/special_tokens.h"
+#include "trainer/tokens/tokenizer_class.h"
 #include "trainer/tokens/tokenizer_json.h"
 
 namespace dtl::trainer {
 namespace {
 
 constexpr std::size_t kMaxVocabularyBytes = 256 << 20;  // 250,000 tokens take 2 MB
-
-// transformers' names for the tokenizer below, and for the one that only uses tokenizer.json.
-constexpr std::array kBertClasses = {
-    "BertTokenizer",       "DistilBertTokenizer", "ElectraTokenizer", "ConvBertTokenizer",
-    "MobileBertTokenizer", "LayoutLMTokenizer",   "LxmertTokenizer",  "SqueezeBertTokenizer"};
-constexpr std::array kWholeClasses = {"PreTrainedTokenizer", "TokenizersBackend"};
-
-[[noreturn]] void refuse_tokenizer(const std::string& path, const std::string& reason,
-                                   const std::string& hint = {}) {
-  throw Error(Exit::kBadInput, fmt::format("{}: cannot use this tokenizer", path), reason, hint);
-}
-
-bool exists(const std::string& path) {
-  std::error_code unreadable;
-  return std::filesystem::exists(path, unreadable);
-}
 
 // One token per line; the line number is the id. Ignores white space at the end of a line.
 std::vector<std::string> read_vocabulary(const std::string& path) {
@@ -74,37 +55,8 @@ bool has_capitals(const std::vector<std::string>& vocabulary) {
   });
 }
 
-// True: use all of tokenizer.json. False: use BertTokenizer's rules with its vocabulary.
-bool follows_tokenizer_json(const std::string& folder, const std::string& class_name) {
-  const std::string name =
-      class_name.ends_with("Fast") ? class_name.substr(0, class_name.size() - 4) : class_name;
-  const auto same = [&](const char* other) { return name == other; };
-  // If no file names a class, transformers chooses BertTokenizer by the model's type.
-  if (name.empty() || std::any_of(kBertClasses.begin(), kBertClasses.end(), same)) return false;
-  if (std::none_of(kWholeClasses.begin(), kWholeClasses.end(), same)) {
-    refuse_tokenizer(folder + "/tokenizer_config.json",
-                     fmt::format("its tokenizer_class is {}, which is not one of {} and {}",
-                                 class_name, kBertClasses[0], "PreTrainedTokenizerFast"));
-  }
-  if (!exists(folder + "/tokenizer.json")) {
-    refuse_tokenizer(folder + "/tokenizer_config.json",
-                     fmt::format("its tokenizer_class, {}, is read from a tokenizer.json, which "
-                                 "is not there",
-                                 class_name),
-                     "\"tokenizer_class\": \"BertTokenizer\", if that is what made vocab.txt");
-  }
-  return true;
-}
-
-std::string named_token(const TokenizerConfig& config, const char* name,
-                        const std::string& otherwise) {
-  const auto same = [&](const NamedToken& other) { return other.name == name; };
-  const auto found = std::find_if(config.named.begin(), config.named.end(), same);
-  return found == config.named.end() ? otherwise : found->token.content;
-}
-
 // BertTokenizer's settings from the files besides the vocabulary.
-void set_bert_rules(const TokenizerConfig& config, TokenizerRules& rules) {
+void set_bert_rules(TokenizerKind kind, const TokenizerConfig& config, TokenizerRules& rules) {
   const TokenizerRules usual;
   rules.text.clean_text = true;
   rules.text.lower_case = config.lower_case.value_or(true);
@@ -117,6 +69,10 @@ void set_bert_rules(const TokenizerConfig& config, TokenizerRules& rules) {
   rules.sep = named_token(config, "sep_token", usual.sep);
   rules.pad = named_token(config, "pad_token", usual.pad);
   rules.mask = named_token(config, "mask_token", usual.mask);
+  const bool twice = kind == TokenizerKind::kMpnet;
+  rules.separators = twice ? 2 : 1;
+  rules.second_type = twice ? 0 : 1;
+  if (twice) rules.class_name = "MPNetTokenizer";
 }
 
 // Reports settings of tokenizer.json that differ from BertTokenizer's.
@@ -143,15 +99,6 @@ void tell_differences(const std::string& path, const TokenizerRules& file,
   tell("last token", file.sep, rules.sep);
 }
 
-// Whether a file of the folder has the token, in the vocabulary or with an id.
-bool is_declared(const TokenizerRules& rules, const std::vector<AddedToken>& listed,
-                 const std::string& token) {
-  const auto same = [&](const AddedToken& other) { return other.content == token; };
-  return std::any_of(listed.begin(), listed.end(), same) ||
-         std::find(rules.vocabulary.begin(), rules.vocabulary.end(), token) !=
-             rules.vocabulary.end();
-}
-
 // Reports settings that PreTrainedTokenizerFast ignores.
 void tell_ignored(const std::string& folder, const TokenizerConfig& config,
                   const TokenizerRules& rules) {
@@ -166,78 +113,6 @@ void tell_ignored(const std::string& folder, const TokenizerConfig& config,
   tell("do_lower_case", config.lower_case, rules.text.lower_case);
   tell("strip_accents", config.strip_accents, rules.text.strip_accents);
   tell("tokenize_chinese_chars", config.chinese_apart, rules.text.chinese_apart);
-}
-
-// Adds all verbatim tokens, in transformers' order.
-void add_tokens(const std::string& folder, std::vector<AddedToken> of_json, bool whole,
-                const TokenizerConfig& config, TokenizerRules& rules) {
-  TokenPlaces places(rules, folder);
-  if (whole) {
-    for (const AddedToken& token : of_json) places.add(token);
-  }
-  std::vector<AddedToken> listed = config.listed;
-  // added_tokens_decoder replaces the list of tokenizer.json.
-  if (!config.has_decoder) listed.insert(listed.begin(), of_json.begin(), of_json.end());
-  std::stable_sort(listed.begin(), listed.end(),
-                   [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
-  for (const AddedToken& token : listed) places.add(token);
-  for (const NamedToken& named : config.named) places.add(named.token);
-  if (!whole) {
-    for (const std::string& token : {rules.unknown, rules.sep, rules.pad, rules.cls, rules.mask}) {
-      places.add({.content = token});
-    }
-  }
-  const std::size_t before = rules.added.size();
-  for (const AddedToken& token : config.extra) places.add(token);
-  // transformers appends a missing [MASK], for which models have no embedding. Remove it.
-  if (rules.added.size() == before && before > 0 && rules.added.back().content == rules.mask &&
-      !is_declared(rules, listed, rules.mask)) {
-    rules.added.pop_back();
-  }
-}
-
-// Encoding needs these tokens.
-void check_specials(const std::string& path, const std::vector<AddedToken>& of_json,
-                    const TokenizerConfig& config, const TokenizerRules& rules) {
-  std::vector<AddedToken> listed = config.listed;
-  listed.insert(listed.end(), of_json.begin(), of_json.end());
-  const std::pair<const char*, const std::string*> tokens[] = {{"unk_token", &rules.unknown},
-                                                               {"cls_token", &rules.cls},
-                                                               {"sep_token", &rules.sep},
-                                                               {"pad_token", &rules.pad}};
-  for (const auto& [name, token] : tokens) {
-    if (is_declared(rules, listed, *token)) continue;
-    refuse_tokenizer(path, fmt::format("'{}' is not in the vocabulary", *token),
-                     fmt::format("\"{}\" in tokenizer_config.json, with the vocabulary's word "
-                                 "for it",
-                                 name));
-  }
-}
-
-// Reports tokens that a file names but that do not count.
-void tell_left_out(const std::string& folder, const std::vector<AddedToken>& of_json,
-                   const TokenizerConfig& config, const TokenizerRules& rules) {
-  std::vector<NamedToken> left_out = config.left_out;
-  for (const AddedToken& token : of_json) left_out.push_back({"tokenizer.json", token});
-  for (const NamedToken& each : left_out) {
-    const std::string& content = each.token.content;
-    const auto same = [&](const AddedToken& other) { return other.content == content; };
-    if (std::any_of(rules.added.begin(), rules.added.end(), same)) continue;
-    log_notice(
-        fmt::format("{}/{}: '{}' is not a token: tokenizer_config.json has a list without it, "
-                    "which counts, as in transformers",
-                    folder, each.name, content));
-  }
-}
-
-void set_written_names(const TokenizerConfig& config, TokenizerRules& rules) {
-  constexpr std::array kWritten = {"unk_token", "cls_token", "sep_token", "pad_token",
-                                   "mask_token"};
-  for (const NamedToken& named : config.named) {
-    const auto same = [&](const char* name) { return named.name == name; };
-    if (std::none_of(kWritten.begin(), kWritten.end(), same)) rules.other_named.push_back(named);
-  }
-  for (const AddedToken& token : config.extra) rules.extra_special.push_back(token.content);
 }
 
 void tell_guess(const std::string& path, const TokenizerConfig& config,
@@ -260,15 +135,6 @@ void tell_no_types(const std::string& folder, const TokenizerConfig& config) {
 
 }  // namespace
 
-std::int32_t id_of(const TokenizerRules& rules, const std::string& token) {
-  for (const AddedToken& added : rules.added) {
-    if (added.content == token) return added.id;
-  }
-  const auto found = std::find(rules.vocabulary.rbegin(), rules.vocabulary.rend(), token);
-  // Search from the end: the last of equal tokens wins. rend() gives -1.
-  return static_cast<std::int32_t>(rules.vocabulary.rend() - found) - 1;
-}
-
 TokenizerRules make_rules(std::vector<std::string> vocabulary, bool lower_case) {
   TokenizerRules rules;
   rules.vocabulary = std::move(vocabulary);
@@ -281,17 +147,17 @@ TokenizerRules make_rules(std::vector<std::string> vocabulary, bool lower_case) 
   return rules;
 }
 
-TokenizerRules read_rules(const std::string& folder) {
-  const TokenizerConfig config = read_tokenizer_config(folder);
+TokenizerRules read_rules(const std::string& folder, TokenizerKind kind,
+                          const TokenizerConfig& config) {
   const std::string whole = folder + "/tokenizer.json", plain = folder + "/vocab.txt";
-  if (!exists(whole) && !exists(plain)) {
-    throw Error(Exit::kBadInput, fmt::format("{}: cannot load a tokenizer", folder),
-                "there is neither tokenizer.json nor vocab.txt", "dttrain init --help");
+  const std::string& path = file_exists(whole) ? whole : plain;
+  const bool by_json = kind == TokenizerKind::kWhole;
+  if (config.add_prefix_space.value_or(false)) {
+    refuse_tokenizer(folder + "/tokenizer_config.json",
+                     "'add_prefix_space' is true, but WordPiece puts no blank before a text");
   }
-  const std::string& path = exists(whole) ? whole : plain;
-  const bool by_json = follows_tokenizer_json(folder, config.class_name);
   TokenizerJson json;
-  if (exists(whole)) {
+  if (file_exists(whole)) {
     json = read_tokenizer_json(whole);
   } else {
     json.rules.vocabulary = read_vocabulary(plain);
@@ -306,17 +172,18 @@ TokenizerRules read_rules(const std::string& folder) {
     tell_ignored(folder, config, rules);
     if (!config.types) tell_no_types(folder, config);
   } else {
-    set_bert_rules(config, rules);
-    if (exists(whole)) tell_differences(whole, json.rules, rules);
-    if (!exists(whole)) tell_guess(plain, config, rules);
+    set_bert_rules(kind, config, rules);
+    if (file_exists(whole)) tell_differences(whole, json.rules, rules);
+    if (!file_exists(whole)) tell_guess(plain, config, rules);
   }
-  check_specials(path, json.rules.added, config, rules);
+  check_specials(path, json.rules.added, config, rules, /*needs_unknown=*/true);
   add_tokens(folder, json.rules.added, by_json, config, rules);
   tell_left_out(folder, json.rules.added, config, rules);
   set_written_names(config, rules);
   rules.truncate_left = config.truncate_left.value_or(json.truncate_left.value_or(false));
-  // DistilBertTokenizer and PreTrainedTokenizerFast omit types by default.
-  rules.types = config.types.value_or(!by_json && !config.class_name.starts_with("DistilBert"));
+  // Other classes and DistilBertTokenizer omit types by default.
+  rules.types = config.types.value_or(kind == TokenizerKind::kBert &&
+                                      !config.class_name.starts_with("DistilBert"));
   rules.model_max_length = config.model_max_length;
   return rules;
 }

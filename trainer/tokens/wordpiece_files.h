@@ -25,12 +25,15 @@ struct AddedToken {
 struct NamedToken {
   std::string name;
   AddedToken token;
+  bool plain = false;  // written without flags
 };
 
 struct TokenizerRules {
   std::vector<std::string> vocabulary;  // by id; the last duplicate wins; empty: a gap
   std::int32_t empty_token = -1;        // the id of "", if that is a token and not a gap
   std::vector<AddedToken> added;
+  // transformers' class that reads the files again; empty: BertTokenizer, or the one for any file.
+  std::string class_name;
   // Special tokens in the file with other names, to write them again.
   std::vector<NamedToken> other_named;
   std::vector<std::string> extra_special;
@@ -38,14 +41,21 @@ struct TokenizerRules {
   std::string unknown = "[UNK]", cls = "[CLS]", sep = "[SEP]", pad = "[PAD]", mask = "[MASK]";
   std::string prefix = "##";
   int max_word_characters = 100;
-  bool truncate_left = false;  // truncation removes the beginning of a text, not its end
-  bool types = true;           // false: the second text of a pair has type 0
+  bool truncate_left = false;   // truncation removes the beginning of a text, not its end
+  bool types = true;            // false: the second text of a pair has type 0
+  int separators = 1;           // between the texts of a pair; see Frame
+  std::int8_t second_type = 1;  // 0: that text has type 0 even with types
   std::optional<std::int64_t> model_max_length = 512;
 };
 
+struct TokenizerConfig;
+enum class TokenizerKind;
+
+// The rules of a folder with tokenizer.json or vocab.txt, for a class of that kind.
+TokenizerRules read_rules(const std::string& folder, TokenizerKind kind,
+                          const TokenizerConfig& config);
 // Rules for a plain vocabulary, with its special tokens.
 TokenizerRules make_rules(std::vector<std::string> vocabulary, bool lower_case);
-TokenizerRules read_rules(const std::string& folder);
 // Writes files that from_pretrained reads; see wordpiece_write.cc.
 void write_rules(const std::string& folder, const TokenizerRules& rules);
 // The id of an added token or a token of the vocabulary; -1 if there is none.

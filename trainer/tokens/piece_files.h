@@ -1,0 +1,60 @@
+#pragma once
+// The files of a tokenizer that is a chain of steps (text_steps.h) as one value: tokenizer.json, or
+// vocab.json and merges.txt, with tokenizer_config.json and other files of special tokens. A step
+// that is not implemented exactly is an Error(kBadInput) naming file, line and key.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainer/pieces/bpe.h"
+#include "trainer/pieces/text_steps.h"
+#include "trainer/tokens/tokenizer_class.h"
+#include "trainer/tokens/wordpiece_files.h"
+
+namespace dtl::trainer {
+
+// Objects of tokenizer.json as they are in the file, or as they must be written; empty: null.
+struct PieceTexts {
+  std::string normalizer, pre_tokenizer, post_processor, decoder;
+  std::string model;  // empty: made of vocabulary and merges
+};
+
+using PreTokenizers = std::vector<std::unique_ptr<const PreTokenizer>>;
+
+struct PieceRules {
+  TokenizerRules common;  // vocabulary, special and added tokens, lengths
+  std::vector<std::unique_ptr<const Normalizer>> normalizers;
+  PreTokenizers pre_tokenizers;
+  PreTokenizers of_words;  // for texts that are split into words; empty: as for others
+  std::unique_ptr<const PieceModel> model;
+  std::vector<BpeMerge> merges;  // of BPE
+  bool byte_level = false;       // tokens are bytes (byte_level.h)
+  // Offsets leave out blanks at the ends of tokens. With `prefix`, one blank before the first token
+  // counts as put there by the tokenizer.
+  bool trims_offsets = false, prefix = false;
+  PieceTexts texts;
+};
+
+// The type of the model in a tokenizer.json; empty if it names none. Throws Error(kBadInput) if the
+// file is not a JSON object.
+std::string model_type_of(const std::string& path);
+
+PieceRules read_piece_rules(const std::string& folder, const TokenizerClass& named,
+                            const TokenizerConfig& config);
+
+// What piece_json.cc reads of tokenizer.json. For kWhole: all; for other kinds only the vocabulary,
+// with notices about what does not count.
+struct PieceJson {
+  PieceRules rules;  // common.added: as listed, with the file's ids
+  std::optional<bool> truncate_left;
+};
+PieceJson read_piece_json(const std::string& path, const TokenizerClass& named);
+// vocab.json and merges.txt of byte-level BPE.
+void read_bpe_files(const std::string& folder, PieceRules& rules);
+
+// Writes tokenizer.json and the files beside it (tokenizer_write.cc).
+void write_piece_rules(const std::string& folder, const PieceRules& rules);
+
+}  // namespace dtl::trainer
