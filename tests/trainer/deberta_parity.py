@@ -115,7 +115,7 @@ def check_shape(program, number, head, worst):
     with tempfile.TemporaryDirectory() as folder:
         model = make_model(SHAPES[number], head, folder)
         model_parity.check_model(program, model, make_batch(model, head), head, folder, worst,
-                                 f"{SHAPES[number]} {head}", reference, unseen_in(model.config))
+                                 f"{SHAPES[number]} {head}", (reference, unseen_in(model.config)))
 
 
 def check_distances(program, longest, buckets, largest):

@@ -59,7 +59,7 @@ void check_padding(const Settings& s, const ModelConfig& config) {
   if (s.qa_loss != "padded" || family.sees_padding) return;
   throw Error(Exit::kBadInput, fmt::format("{}: cannot use --qa_loss padded", s.model),
               fmt::format("in a model of the type {}, padding does not see the text", family.name),
-              "--qa_loss masked");
+              s.pad_to_max_length ? "--pad_to_max_length false" : "--qa_loss masked");
 }
 
 void load_weights(const Settings& s, Prepared& prepared) {
