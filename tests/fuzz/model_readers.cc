@@ -77,6 +77,9 @@ Reader config_reader(const Folder& folder) {
            R"({"model_type":"roberta","vocab_size":9,"hidden_size":4,"num_hidden_layers":1,)"
            R"("num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":8,)"
            R"("type_vocab_size":1,"layer_norm_eps":1e-5,"pad_token_id":1,"bos_token_id":0})",
+           R"({"model_type":"mpnet","vocab_size":9,"hidden_size":4,"num_hidden_layers":1,)"
+           R"("num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":8,)"
+           R"("relative_attention_num_buckets":32,"pad_token_id":1})",
            R"({"model_type":"electra","vocab_size":9,"embedding_size":3,"hidden_size":4,)"
            R"("num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":8,)"
            R"("max_position_embeddings":8,"summary_type":"first","summary_use_proj":true})",

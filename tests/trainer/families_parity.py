@@ -43,6 +43,9 @@ def config_of(family, source, head):
         problem_type=PROBLEMS.get(head), type_vocab_size=source.choice([1, 2]),
         pad_token_id=source.choice([0, 1, 1, 3]),
         classifier_dropout=source.choice([None, 0.3]))
+    if family == "mpnet":  # texts that are long enough for all buckets of distances
+        del config["type_vocab_size"], config["classifier_dropout"]
+        config.update(pad_token_id=1, max_position_embeddings=source.choice([50, 200]))
     if family == "electra":
         config["embedding_size"] = source.choice([config["hidden_size"], 7, 24, 70])
     return transformers.AutoConfig.for_model(family, **config)
@@ -61,7 +64,7 @@ def make_model(config, head, folder):
 def make_batch(model, head, source):
     """Padding tokens may stand inside a text, as any other token."""
     config = model.config
-    pad_to = min(37, config.max_position_embeddings - config.pad_token_id - 1)
+    pad_to = min(150 if config.model_type == "mpnet" else 37, config.max_position_embeddings - config.pad_token_id - 1)
     lengths = [source.randint(3, pad_to - 1) for _ in range(SEQUENCES - 1)] + [pad_to]
     types = getattr(config, "type_vocab_size", 0) > 1
     batch = dict(

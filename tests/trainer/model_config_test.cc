@@ -83,6 +83,19 @@ TEST(ModelConfig, ReadsElectraWithItsDefaults) {
               HasSubstr("'summary_type': \"mean\""));
 }
 
+TEST(ModelConfig, ReadsMPNetWithItsDefaults) {
+  const ModelConfig config = read(R"({"model_type": "mpnet", "pad_token_id": 1,
+      "max_position_embeddings": 514, "relative_attention_num_buckets": 32})");
+  EXPECT_EQ(config.type, ModelType::kMPNet);
+  EXPECT_EQ(config.vocab_size, 30527);
+  EXPECT_EQ(config.type_vocab_size, 0);
+  EXPECT_EQ(longest_text(config), 512);
+  EXPECT_THAT(read_error(R"({"model_type": "mpnet", "relative_attention_num_buckets": 64})"),
+              HasSubstr("MPNetModel computes with 32"));
+  EXPECT_THAT(read_error(R"({"model_type": "mpnet", "pad_token_id": 0})"),
+              HasSubstr("'pad_token_id': 0"));
+}
+
 TEST(ModelConfig, RefusesColumnsThatItCannotHaveWritten) {
   for (const char* columns : {"7", "{}", R"({"texts": []})", R"({"texts": "a"})",
                               R"({"texts": ["a", 1]})", R"({"texts": ["a"], "label": 1})"}) {
@@ -172,7 +185,8 @@ TEST(ModelConfig, NamesTheClassThatReadsTheModel) {
                                    {ModelType::kRoberta, "\"Roberta"},
                                    {ModelType::kXlmRoberta, "\"XLMRoberta"},
                                    {ModelType::kCamembert, "\"Camembert"},
-                                   {ModelType::kElectra, "\"Electra"}}) {
+                                   {ModelType::kElectra, "\"Electra"},
+                                   {ModelType::kMPNet, "\"MPNet"}}) {
     EXPECT_THAT(written(type, Task::kClassification, Problem::kSingleLabel),
                 HasSubstr(name + std::string("ForSequenceClassification\"")));
     EXPECT_THAT(written(type, Task::kQuestionAnswering, Problem::kSingleLabel),
@@ -191,10 +205,11 @@ TEST(ModelConfig, WritesLabelsForClassifiersOnly) {
 TEST(ModelConfig, ReadsWhatItWrote) {
   for (const ModelType type :
        {ModelType::kBert, ModelType::kDistilBert, ModelType::kRoberta, ModelType::kXlmRoberta,
-        ModelType::kCamembert, ModelType::kElectra}) {
+        ModelType::kCamembert, ModelType::kElectra, ModelType::kMPNet}) {
     const TemporaryFolder folder;
     ModelConfig config;
     config.type = type;
+    config.pad_token_id = 1;
     config.hidden_size = 64;
     config.layers = 2;
     config.heads = 4;
@@ -217,7 +232,9 @@ TEST(ModelConfig, ReadsWhatItWrote) {
     EXPECT_EQ(again.vocab_size, 321);
     EXPECT_EQ(again.max_positions, 77);
     EXPECT_EQ(again.activation, Activation::kRelu);
-    EXPECT_DOUBLE_EQ(again.classifier_dropout, 0.3);
+    if (type != ModelType::kMPNet) {
+      EXPECT_DOUBLE_EQ(again.classifier_dropout, 0.3);
+    }
     EXPECT_EQ(again.labels, config.labels);
     EXPECT_EQ(again.problem, Problem::kMultiLabel);
     if (type != ModelType::kDistilBert) continue;

@@ -182,8 +182,8 @@ TEST(Model, NeedsTheMemoryOfOneLayerWhereItKeepsNone) {
   EXPECT_GT(memory(12, true), 5 * memory(12, false));
 }
 
-TEST(Model, CompletesGradientsFromTheHeadToTheEmbeddings) {
-  const ModelConfig config = tiny_config(ModelType::kDistilBert);
+void expect_gradients_complete_in_order(ModelType type) {
+  const ModelConfig config = tiny_config(type);
   ThreadPool pool(1, false);
   Model<float> model(config, pool);
   const auto parameters = random_parameters<float>(model.layout(), 2);
@@ -212,6 +212,10 @@ TEST(Model, CompletesGradientsFromTheHeadToTheEmbeddings) {
     if (offsets[i] == 0) continue;  // the padding token's row
     EXPECT_NE(last[0], 0.0F) << offsets[i];
   }
+}
+
+TEST(Model, CompletesGradientsFromTheHeadToTheEmbeddings) {
+  for (const ModelType type : kEveryType) expect_gradients_complete_in_order(type);
 }
 
 TEST(Model, AcceptsAnEmptyBatch) {

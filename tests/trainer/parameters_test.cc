@@ -43,6 +43,12 @@ TEST(Parameters, OfElectraSmallAreAsManyAsPublished) {
   EXPECT_EQ(count(electra, Task::kMaskedLm), 13'546'682);
 }
 
+TEST(Parameters, OfMPNetBaseAreAsManyAsPublished) {
+  const ModelConfig mpnet{.type = ModelType::kMPNet, .vocab_size = 30527, .max_positions = 514};
+  EXPECT_EQ(count(mpnet, Task::kEmbeddings), 108'895'872);
+  EXPECT_EQ(count(mpnet, Task::kClassification), 109'488'002);
+}
+
 TEST(Parameters, OfBertLargeAreAsManyAsPublished) {
   const ModelConfig large{
       .hidden_size = 1024, .layers = 24, .heads = 16, .intermediate_size = 4096};

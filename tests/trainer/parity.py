@@ -17,7 +17,7 @@ from transformers.trainer_pt_utils import LabelSmoother
 
 CLASSES, BATCH, SEED = 3, 7, 13
 LEARNING_RATE, WEIGHT_DECAY, WARMUP = 2e-3, 0.05, 4
-FAMILIES = ("roberta", "xlm-roberta", "camembert", "electra")  # tested by families_parity.py
+FAMILIES = ("roberta", "xlm-roberta", "camembert", "electra", "mpnet")  # tested by families_parity.py
 WORDS = [a + b for a in ("ka", "lo", "mi", "ru", "te") for b in ("n", "r", "s", "t", "la", "vo")]
 
 

@@ -21,6 +21,7 @@ enum class ModelType {
   kXlmRoberta,
   kCamembert,
   kElectra,
+  kMPNet,
   kDebertaV2
 };
 

@@ -12,7 +12,7 @@ namespace {
 // Indexed by ModelType.
 constexpr std::array kFamilies = {&kBertFamily,       &kDistilBertFamily, &kRobertaFamily,
                                   &kXlmRobertaFamily, &kCamembertFamily,  &kElectraFamily,
-                                  &kDebertaV2Family};
+                                  &kMPNetFamily,      &kDebertaV2Family};
 
 }  // namespace
 

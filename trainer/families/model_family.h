@@ -37,13 +37,16 @@ class ConfigKeys {
 using ConfigValue = std::variant<std::nullptr_t, bool, int, double, Activation, std::string>;
 using ConfigEntries = std::vector<std::pair<const char*, ConfigValue>>;
 
+constexpr int kRelativeBuckets = 32;  // of distances, in a table of TensorNames::relative_bias
+
 // Names of tensors, without ".weight" and ".bias". The names from query to norm2 come after the
 // layer's prefix.
 struct TensorNames {
   std::string_view prefix;  // of the encoder's tensors: "bert."
   std::string_view word, position, type, embedding_norm;
-  std::string_view project = {};  // from E to H, where embeddings are narrower than layers
-  std::string_view layer;         // the layer's number follows
+  std::string_view project = {};        // from E to H, where embeddings are narrower than layers
+  std::string_view relative_bias = {};  // added to scores by distance, the same in all layers
+  std::string_view layer;               // the layer's number follows
   std::string_view query, key, value, out, norm1, up, down, norm2;
   // The head of a masked language model; its output layer has the word embeddings' weights.
   std::string_view masked_dense = {}, masked_norm = {}, masked_output = {};
@@ -109,6 +112,6 @@ std::optional<ModelType> type_named(std::string_view name);
 std::string known_types(std::string_view separator = ", ");  // "bert, distilbert"
 
 extern const ModelFamily kBertFamily, kDistilBertFamily, kRobertaFamily, kXlmRobertaFamily,
-    kCamembertFamily, kElectraFamily, kDebertaV2Family;
+    kCamembertFamily, kElectraFamily, kMPNetFamily, kDebertaV2Family;
 
 }  // namespace dtl::trainer

@@ -107,9 +107,14 @@ void add_embeddings(Builder& build, const ModelConfig& config, ParameterLayout& 
   }
   layout.embedding_norm_weight = build.norm(std::string(names.embedding_norm), E);
   layout.embedding_norm_bias = build.bias(std::string(names.embedding_norm), E);
-  if (E == H) return;
-  layout.project_weight = build.weight(std::string(names.project), {H, E});
-  layout.project_bias = build.bias(std::string(names.project), H);
+  if (E != H) {
+    layout.project_weight = build.weight(std::string(names.project), {H, E});
+    layout.project_bias = build.bias(std::string(names.project), H);
+  }
+  if (names.relative_bias.empty()) return;
+  // transformers' Trainer finds "bias" in the name, so it does not decay.
+  layout.relative_bias = build.add(std::string(names.relative_bias) + ".weight",
+                                   {kRelativeBuckets, config.heads}, false, InitialValue::kNormal);
 }
 
 DistanceOffsets add_distance_table(Builder& build, const ModelConfig& config) {
@@ -232,6 +237,7 @@ ParameterLayout layout_parameters(const ModelConfig& config) {
   build.close_block();
   for (int i = 0; i < config.layers; ++i) {
     layout.layers.push_back(add_encoder_layer(build, config, i, distances));
+    layout.layers.back().relative_bias = layout.relative_bias;
     build.close_block();
   }
   add_head(build, config, layout);

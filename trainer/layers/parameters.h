@@ -41,6 +41,9 @@ struct LayerOffsets {
   std::int64_t down_weight, down_bias;  // [H, I], [H]
   std::int64_t norm2_weight, norm2_bias;
   DistanceOffsets distances;
+  // [kRelativeBuckets, A], one table for all layers; -1: none. It is among the embeddings, since
+  // its gradient is complete after the lowest layer.
+  std::int64_t relative_bias;
 };
 
 struct DenseOffsets {
@@ -58,6 +61,7 @@ struct ParameterLayout {
   std::int64_t after_words = 0;                     // where the next tensor begins
   std::int64_t embedding_norm_weight = 0, embedding_norm_bias = 0;
   std::int64_t project_weight = -1, project_bias = -1;  // [H, E], [H]; -1: none
+  std::int64_t relative_bias = -1;                      // see LayerOffsets
   std::vector<LayerOffsets> layers;
   // [H, H], [H]: the head's dense layer; or [E, H], [E], of a masked language model; -1: none.
   std::int64_t pool_weight = -1, pool_bias = -1;

@@ -3,6 +3,7 @@
 
 #include "trainer/layers/disentangled_terms.h"
 #include "trainer/layers/layer.h"
+#include "trainer/layers/relative_bias.h"
 
 namespace dtl::trainer {
 
@@ -16,6 +17,7 @@ std::int64_t query_position(const LayerState<S>& state, const AttentionHead& hea
 template <class S>
 std::unique_ptr<ScoreTerms<S>> make_score_terms(const Pass& pass, const LayerOffsets& at, int layer,
                                                 const S* parameters) {
+  if (at.relative_bias >= 0) return make_relative_bias(pass, at.relative_bias, parameters);
   const DistanceOffsets& distances = at.distances;
   if (distances.key_weight >= 0 || distances.query_weight >= 0) {
     return make_disentangled_terms(pass, distances, layer, parameters);
