@@ -25,7 +25,8 @@ except ImportError:
 from sentence_transformers.base.modules import Dense, Normalize, Transformer
 from sentence_transformers.sentence_transformer import evaluation, losses
 from sentence_transformers.sentence_transformer.modules import Pooling
-from transformers import BertConfig, BertModel, BertTokenizerFast, DistilBertConfig, DistilBertModel
+from transformers import (BertConfig, BertModel, BertTokenizerFast, DistilBertConfig, DistilBertModel, MPNetConfig,
+                          MPNetModel)
 
 logging.disable(logging.WARNING)
 DTTRAIN = sys.argv[1]
@@ -41,12 +42,19 @@ def sentence(most=12):
 def make_encoder(folder, kind):
     os.makedirs(folder)
     with open(folder + "/vocab.txt", "w") as file:
-        file.write("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + WORDS) + "\n")
-    BertTokenizerFast(folder + "/vocab.txt", model_max_length=64).save_pretrained(folder)
+        specials = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"] if kind == "mpnet" else [
+            "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+        file.write("\n".join(specials + WORDS) + "\n")
+    names = {"model_input_names": ["input_ids", "attention_mask"]} if kind == "mpnet" else {}
+    BertTokenizerFast(folder + "/vocab.txt", model_max_length=64, **names).save_pretrained(folder)
     sizes = {"vocab_size": len(WORDS) + 5, "max_position_embeddings": 64}
     if kind == "bert":
         model = BertModel(BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
                                      hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **sizes))
+    elif kind == "mpnet":
+        sizes["max_position_embeddings"] = 66
+        model = MPNetModel(MPNetConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+                                       hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **sizes))
     else:
         model = DistilBertModel(DistilBertConfig(dim=32, n_layers=2, n_heads=2, hidden_dim=64, dropout=0.0,
                                                  attention_dropout=0.0, **sizes))
@@ -102,7 +110,7 @@ def check_folders(work, texts):
             ("bert", "mean", [], False), ("bert", "cls", [(16, torch.nn.Tanh())], True),
             ("distilbert", "max", [(24, torch.nn.Identity()), (16, torch.nn.GELU())], False),
             ("bert", "weightedmean", [(40, torch.nn.ReLU())], True), ("distilbert", "mean_sqrt_len_tokens", [], True),
-            ("bert", "lasttoken", [(8, torch.nn.Sigmoid())], False)]):
+            ("bert", "lasttoken", [(8, torch.nn.Sigmoid())], False), ("mpnet", "mean", [], True)]):
         base = make_encoder(f"{work}/base{number}", kind)
         modules = [Transformer(base, max_seq_length=10), Pooling(32, mode)]
         width = 32

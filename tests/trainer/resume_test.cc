@@ -105,23 +105,32 @@ Trace run_resumed(const RunSetup& setup, const std::string& output, int ranks, i
   return trace;
 }
 
+void expect_same_bits(const RunSetup& setup, int ranks) {
+  const TemporaryFolder folder;
+  const Trace whole = run_saving(setup, folder.path(), ranks, 2);
+  const Trace rest = run_resumed(setup, folder.path(), ranks, 2);
+  ASSERT_EQ(rest.losses.size(), static_cast<std::size_t>(kSteps - kSaved));
+  for (const auto& [step, loss] : rest.losses) {
+    EXPECT_EQ(loss, whole.losses.at(step)) << "step " << step;
+    EXPECT_EQ(rest.states.at(step).parameters, whole.states.at(step).parameters);
+    EXPECT_EQ(rest.states.at(step).m, whole.states.at(step).m);
+    EXPECT_EQ(rest.states.at(step).v, whole.states.at(step).v);
+  }
+}
+
 TEST(Resume, GoesOnWithTheSameBitsAsIfItHadNeverStopped) {
   for (const OptimizerKind kind :
        {OptimizerKind::kAdamTorch, OptimizerKind::kAdamHuggingFace, OptimizerKind::kSgd,
         OptimizerKind::kAdafactor, OptimizerKind::kLion}) {
-    for (const int ranks : {1, 3}) {
-      const TemporaryFolder folder;
-      const RunSetup setup(kind);
-      const Trace whole = run_saving(setup, folder.path(), ranks, 2);
-      const Trace rest = run_resumed(setup, folder.path(), ranks, 2);
-      ASSERT_EQ(rest.losses.size(), static_cast<std::size_t>(kSteps - kSaved));
-      for (const auto& [step, loss] : rest.losses) {
-        EXPECT_EQ(loss, whole.losses.at(step)) << "step " << step;
-        EXPECT_EQ(rest.states.at(step).parameters, whole.states.at(step).parameters);
-        EXPECT_EQ(rest.states.at(step).m, whole.states.at(step).m);
-        EXPECT_EQ(rest.states.at(step).v, whole.states.at(step).v);
-      }
-    }
+    for (const int ranks : {1, 3}) expect_same_bits(RunSetup(kind), ranks);
+  }
+}
+
+TEST(Resume, GoesOnWithTheSameBitsInEveryFamily) {
+  for (const ModelType type : kEveryType) {
+    RunSetup setup;
+    setup.config = tiny_config(type);
+    expect_same_bits(setup, 3);
   }
 }
 
@@ -139,17 +148,7 @@ RunSetup setup_of_embeddings() {
 }
 
 TEST(Resume, GoesOnWithTheSameBitsWithALossOfAllExamplesTogether) {
-  for (const int ranks : {1, 3}) {
-    const TemporaryFolder folder;
-    const RunSetup setup = setup_of_embeddings();
-    const Trace whole = run_saving(setup, folder.path(), ranks, 2);
-    const Trace rest = run_resumed(setup, folder.path(), ranks, 2);
-    ASSERT_EQ(rest.losses.size(), static_cast<std::size_t>(kSteps - kSaved));
-    for (const auto& [step, loss] : rest.losses) {
-      EXPECT_EQ(loss, whole.losses.at(step)) << "step " << step;
-      EXPECT_EQ(rest.states.at(step).parameters, whole.states.at(step).parameters);
-    }
-  }
+  for (const int ranks : {1, 3}) expect_same_bits(setup_of_embeddings(), ranks);
 }
 
 TEST(Resume, GoesOnWithAnotherNumberOfRanksButForRounding) {
