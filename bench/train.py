@@ -36,7 +36,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLASSES, VOCABULARY, WARM_UP = 8, 30522, 2
 TORCH = os.path.join(HERE, "train_torch.py")
-LAYERS = {"bert": 12, "distilbert": 6, "deberta-v2": 12}
+LAYERS = {"bert": 12, "distilbert": 6, "roberta": 12, "xlm-roberta": 12, "camembert": 12, "electra": 12, "mpnet": 12,
+          "deberta-v2": 12}
 # Lengths of texts, including [CLS] and [SEP]: (mean, deviation, shortest, longest). Approximates
 # MRPC's pairs, SQuAD's windows of 384 and CoNLL-2003's sentences by truncated normal distributions.
 LENGTHS = {"full": (128, 0, 128, 128), "mrpc": (53, 14, 18, 128), "squad": (177, 65, 60, 384),

@@ -74,8 +74,9 @@ ModelConfig configuration(const std::string& type, int layers, int vocabulary,
   if (task == "tokens") config.task = Task::kTokenClassification;
   if (task == "masked") config.task = Task::kMaskedLm;
   if (task == "multi_label") config.problem = Problem::kMultiLabel;
-  config.type = type_named(type).value_or(ModelType::kBert);
+  config.type = type_named(type).value();
   if (const auto make_new = family_of(config).make_new) make_new(config);
+  config.max_positions = 512 + first_position(config);
   config.layers = layers;
   config.vocab_size = vocabulary;
   for (int i = 0; i < kClasses; ++i) config.labels.push_back(std::to_string(i));

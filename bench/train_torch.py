@@ -38,6 +38,23 @@ def plain_model(torch, layers, vocabulary):
     return parts, loss_of
 
 
+def config_of(transformers, a, **more):
+    """Of base size, for texts of up to 512 tokens."""
+    if a.type == "distilbert":
+        return transformers.DistilBertConfig(n_layers=a.layers, **more)
+    if a.type == "electra":
+        more["embedding_size"] = 768
+    if a.type == "deberta-v2":  # as DeBERTa-v3
+        more.update(relative_attention=True, position_buckets=256, norm_rel_ebd="layer_norm", share_att_key=True,
+                    pos_att_type="p2c|c2p", position_biased_input=False)
+    config = transformers.AutoConfig.for_model(
+        a.type, hidden_size=768, num_hidden_layers=a.layers, num_attention_heads=12,
+        intermediate_size=3072, vocab_size=a.vocabulary, **more)
+    if config.pad_token_id == 1:  # positions begin at 2
+        config.max_position_embeddings = 514
+    return config
+
+
 def model_of(torch, a):
     try:
         import transformers
@@ -47,23 +64,16 @@ def model_of(torch, a):
     what = {"tokens": "TokenClassification", "masked": "MaskedLM"}.get(
         a.labels, "SequenceClassification")
     problem = {"multi_label": "multi_label_classification"}.get(a.labels)
-    if a.type == "bert":
-        config = transformers.BertConfig(num_hidden_layers=a.layers, num_labels=CLASSES,
-                                         problem_type=problem)
-        module = getattr(transformers, f"BertFor{what}")(config).train()
-    elif a.type == "deberta-v2":
-        config = transformers.DebertaV2Config(
-            hidden_size=768, num_hidden_layers=a.layers, num_attention_heads=12, intermediate_size=3072,
-            vocab_size=a.vocabulary, relative_attention=True, position_buckets=256, norm_rel_ebd="layer_norm",
-            share_att_key=True, pos_att_type="p2c|c2p", position_biased_input=False, num_labels=CLASSES)
-        module = getattr(transformers, f"DebertaV2For{what}")(config).train()
-    else:
-        config = transformers.DistilBertConfig(n_layers=a.layers, num_labels=CLASSES,
-                                               problem_type=problem)
-        module = getattr(transformers, f"DistilBertFor{what}")(config).train()
+    config = config_of(transformers, a, num_labels=CLASSES, problem_type=problem)
+    module = getattr(transformers, f"AutoModelFor{what}").from_config(config).train()
     model = torch.compile(module) if a.how == "compiled" else module
-    return module, lambda ids, labels: model(input_ids=ids, attention_mask=(ids != 0).long(),
-                                             labels=labels).loss
+
+    def loss_of(ids, labels):
+        is_token = ids != 0
+        return model(input_ids=ids.masked_fill(~is_token, config.pad_token_id),
+                     attention_mask=is_token.long(), labels=labels).loss
+
+    return module, loss_of
 
 
 def batches_of(torch, a):
