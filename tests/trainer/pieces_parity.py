@@ -98,12 +98,16 @@ def words_of(texts):
             yield {"words": words, "max": 64}
 
 
+def without_cut(answer):
+    answer.pop("cut", None)
+    return answer
+
+
 def compare(name, answers, tokenizer, requests):
     wrong = newer = 0
     for request, mine in zip(requests, answers):
         expected = theirs(tokenizer, request)
-        mine.pop("cut", None)
-        if mine == expected:
+        if without_cut(mine) == expected:
             continue
         if not stable("".join(text for text in map(str, request.values()))):
             newer += 1
@@ -167,8 +171,8 @@ def template(first, last, twice=False, kind=1):
     return ids
 
 
-def whole(root, name, learnt, processor, normalizer=None, pre_tokenizer=None, model_type="roberta",
-          added=(), decoder=None, model=None, **config):
+def whole(root, name, learnt, processor, normalizer=None, pre_tokenizer=None, added=(), model=None,
+          **config):
     """A tokenizer.json that its class uses as it is."""
     folder = root / name
     folder.mkdir()
@@ -178,12 +182,13 @@ def whole(root, name, learnt, processor, normalizer=None, pre_tokenizer=None, mo
     if normalizer:
         tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = pre_tokenizer or pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoder or decoders.ByteLevel()
+    tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_tokens(list(added))
     tokenizer.post_processor = processor(tokenizer)
     tokenizer.save(str(folder / "tokenizer.json"))
     specials = BERT_SPECIALS if tokenizer.token_to_id("[CLS]") is not None else SPECIALS
     names = dict(zip(("cls_token", "pad_token", "sep_token", "unk_token", "mask_token"), specials))
+    model_type = config.pop("model_type", "roberta")
     write_config(folder, model_type, **{"tokenizer_class": "PreTrainedTokenizerFast", **names,
                                         **config})
     return folder
@@ -264,7 +269,7 @@ def mpnet_folders(root):
     by_file.mkdir()
     (by_file / "tokenizer.json").write_bytes((again / "tokenizer.json").read_bytes())
     write_config(by_file, "mpnet", tokenizer_class="PreTrainedTokenizerFast", pad_token="<pad>",
-                 mask_token="<mask>", unk_token="[UNK]")
+                 mask_token="<mask>", unk_token="[UNK]", cls_token="<s>", sep_token="</s>")
     yield by_file
 
 
@@ -287,8 +292,10 @@ def check(program, folder, texts, scratch):
     (saved / "config.json").write_bytes((folder / "config.json").read_bytes())
     subprocess.run([program, folder, "save", saved], check=True, stderr=subprocess.DEVNULL)
     again = AutoTokenizer.from_pretrained(saved)
-    wrong += compare(name + ", saved and read by transformers", answers, again, requests)
-    if run(program, saved, requests, scratch) != run(program, folder, requests, scratch):
+    some = slice(None, None, 7)
+    wrong += compare(name + ", saved and read by transformers", answers[some], again,
+                     requests[some])
+    if [without_cut(answer) for answer in run(program, saved, requests, scratch)] != answers:
         print(f"{name}: saved and read by us, it gives other ids")
         wrong += 1
     for what in ("model_max_length", "truncation_side", "padding_side", "model_input_names",
@@ -362,7 +369,7 @@ def speed(program, root, seed):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
-    parser.add_argument("--lines", type=int, default=600)
+    parser.add_argument("--lines", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--only", default="")
@@ -375,10 +382,12 @@ def main():
             return speed(given.program, root, given.seed)
         corpus = list(lines(max(given.lines, 3000), given.seed))
         texts = TORTURE + list(noise(11, 300)) + corpus[:given.lines]
+        few = [text for text in TORTURE if len(text) < 1000] + texts[-given.lines:]
         wrong = 0
         for folder in [*bpe_folders(root, corpus), *mpnet_folders(root)]:
             if given.only in folder.name:
-                wrong += check(given.program, folder, texts, scratch)
+                everything = folder.name in ("roberta", "modernbert") or given.lines > 1000
+                wrong += check(given.program, folder, texts if everything else few, scratch)
         wrong += check_refusals(given.program, root, root / "types")
     if wrong:
         sys.exit(f"{wrong} differences")

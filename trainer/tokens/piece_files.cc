@@ -18,8 +18,8 @@ void set_roberta_steps(const TokenizerConfig& config, PieceRules& rules) {
   rules.pre_tokenizers.push_back(byte_level(prefix));
   // As run_ner.py loads it: transformers demands add_prefix_space for texts split into words.
   if (!prefix) rules.of_words.push_back(byte_level(true));
-  rules.trims_offsets = config.trim_offsets.value_or(true);
-  rules.prefix = prefix;
+  rules.common.trims_offsets = config.trim_offsets.value_or(true);
+  rules.common.keeps_blank = prefix;
   rules.common.separators = 2;
   rules.common.second_type = 0;
   const std::string with = prefix ? "true" : "false";

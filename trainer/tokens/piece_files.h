@@ -31,9 +31,6 @@ struct PieceRules {
   std::unique_ptr<const PieceModel> model;
   std::vector<BpeMerge> merges;  // of BPE
   bool byte_level = false;       // tokens are bytes (byte_level.h)
-  // Offsets leave out blanks at the ends of tokens. With `prefix`, one blank before the first token
-  // counts as put there by the tokenizer.
-  bool trims_offsets = false, prefix = false;
   PieceTexts texts;
 };
 

@@ -240,8 +240,8 @@ void read_whole(const Step& whole, const std::string& bytes, PieceRules& rules) 
   rules.common.sep = frame.sep;
   rules.common.separators = frame.separators;
   rules.common.second_type = frame.second_type;
-  rules.trims_offsets = frame.trims_offsets;
-  rules.prefix = frame.prefix;
+  rules.common.trims_offsets = frame.trims_offsets;
+  rules.common.keeps_blank = frame.prefix;
   rules.texts = {text_of(bytes, "normalizer"), text_of(bytes, "pre_tokenizer"),
                  text_of(bytes, "post_processor"), text_of(bytes, "decoder"),
                  text_of(bytes, "model")};
@@ -255,9 +255,8 @@ void tell_not_counted(const std::string& path, const Step& whole, const Tokenize
                                  : "null";
     if (type == usual) return;
     log_notice(
-        fmt::format("{}: its {} is {}, but a {} has {}, which counts, as in transformers. "
-                    "Try: \"tokenizer_class\": \"PreTrainedTokenizerFast\" in "
-                    "tokenizer_config.json",
+        fmt::format("{}: its {} is {}, but a {} has {}, which counts, as in transformers, "
+                    "unless tokenizer_class is PreTrainedTokenizerFast",
                     path, key, type, named.name, usual));
   };
   tell("normalizer", "null");

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "trainer/pieces/byte_level.h"
+#include "trainer/pieces/token_blanks.h"
 #include "trainer/pieces/unicode.h"
 #include "trainer/tokens/tokenizer_added.h"
 
@@ -19,7 +20,7 @@ namespace dtl::trainer {
 namespace {
 
 constexpr char32_t kSeenBlank = 0x120;        // how byte-level vocabularies write a blank
-constexpr char32_t kMetaspaceBlank = 0x2581;  // .. and those of SentencePiece
+constexpr char32_t kMetaspaceBlank = 0x2581;  // how SentencePiece's vocabularies write a blank
 
 struct PieceHash {
   using is_transparent = void;
@@ -41,31 +42,6 @@ struct PieceCache {
   std::vector<PieceToken> tokens;
   std::vector<PieceToken> of_long_piece;
 };
-
-// Blanks at the ends of a token, which trim_offsets leaves out.
-struct TokenBlanks {
-  std::int32_t leading = 0, trailing = 0;
-};
-
-TokenBlanks blanks_of(std::u32string_view token) {
-  const auto is_blank = [](char32_t c) { return c == kSeenBlank || is_white_space(c); };
-  TokenBlanks blanks;
-  const auto length = static_cast<std::int32_t>(token.size());
-  const auto at = [&](std::int32_t place) { return token[static_cast<std::size_t>(place)]; };
-  while (blanks.leading < length && is_blank(at(blanks.leading))) ++blanks.leading;
-  while (blanks.trailing < length && is_blank(at(length - 1 - blanks.trailing))) ++blanks.trailing;
-  return blanks;
-}
-
-// As tokenizers trims. With `keeps_first`, one leading blank stays.
-Offset trimmed(Offset offset, TokenBlanks blanks, bool keeps_first) {
-  if (keeps_first && blanks.leading == 1) blanks.leading = 0;
-  if (blanks.leading > 0) offset.begin = std::min(offset.begin + blanks.leading, offset.end);
-  if (blanks.trailing > 0 && offset.end >= blanks.trailing) {
-    offset.end = std::max(offset.end - blanks.trailing, offset.begin);
-  }
-  return offset;
-}
 
 // The text with the position of each character, from `place` on.
 AlignedText aligned(std::string_view text, std::int32_t place) {
@@ -158,7 +134,7 @@ class Pieces : public Subwords {
   void learn_tokens() {
     for (const std::string& token : rules_.common.vocabulary) {
       continues_.push_back(continues(token));
-      if (rules_.trims_offsets) blanks_.push_back(blanks_of(code_points(token)));
+      if (rules_.common.trims_offsets) blanks_.push_back(blanks_of(code_points(token)));
     }
     for (const AddedToken& token : rules_.common.added) {
       const auto id = static_cast<std::size_t>(token.id);
@@ -202,10 +178,10 @@ class Pieces : public Subwords {
   void add_token(std::int32_t id, Offset offset, TokenBlanks blanks, Found& to) const {
     to.tokens.ids.push_back(id);
     if (!to.with_offsets) return;
-    if (!rules_.trims_offsets) return to.tokens.offsets.push_back(offset);
+    if (!rules_.common.trims_offsets) return to.tokens.offsets.push_back(offset);
     const bool is_first = to.tokens.ids.size() == 1 || offset.begin == 0;
-    to.tokens.offsets.push_back(trimmed(offset, blanks, is_first && rules_.prefix));
-    if (rules_.prefix) to.tokens.first_offsets.push_back(trimmed(offset, blanks, true));
+    to.tokens.offsets.push_back(trimmed(offset, blanks, is_first && rules_.common.keeps_blank));
+    if (rules_.common.keeps_blank) to.tokens.first_offsets.push_back(trimmed(offset, blanks, true));
   }
 
   void add_normalized(AlignedText text, Found& to) const {

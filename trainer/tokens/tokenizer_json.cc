@@ -70,6 +70,8 @@ TokenizerJson read_tokenizer_json(const std::string& path) {
   result.rules.sep = frame.sep;
   result.rules.separators = frame.separators;
   result.rules.second_type = frame.second_type;
+  result.rules.trims_offsets = frame.trims_offsets;
+  result.rules.keeps_blank = frame.prefix;
   result.rules.added = read_added(whole);
   const LibraryLengths lengths = read_lengths(whole);
   result.truncate_left = lengths.truncate_left;

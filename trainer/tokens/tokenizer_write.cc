@@ -53,6 +53,25 @@ OrderedJson template_json(const TokenizerRules& rules) {
           {"special_tokens", tokens}};
 }
 
+// RoBERTa's frame, or a template; ByteLevel before it trims offsets.
+OrderedJson processor_json(const TokenizerRules& rules) {
+  const OrderedJson trims = {{"trim_offsets", rules.trims_offsets},
+                             {"add_prefix_space", rules.keeps_blank}};
+  if (rules.separators == 2 && rules.second_type == 0) {
+    OrderedJson roberta = {{"type", "RobertaProcessing"},
+                           {"sep", OrderedJson::array({rules.sep, id_of(rules, rules.sep)})},
+                           {"cls", OrderedJson::array({rules.cls, id_of(rules, rules.cls)})}};
+    roberta.update(trims);
+    return roberta;
+  }
+  if (!rules.trims_offsets) return template_json(rules);
+  OrderedJson byte_level = {{"type", "ByteLevel"}};
+  byte_level.update(trims);
+  byte_level["use_regex"] = true;
+  return {{"type", "Sequence"},
+          {"processors", OrderedJson::array({byte_level, template_json(rules)})}};
+}
+
 // {token: id} in the order of ids.
 OrderedJson vocabulary_json(const TokenizerRules& rules) {
   std::unordered_map<std::string_view, std::size_t> last;  // the last of equal tokens wins
@@ -87,7 +106,7 @@ OrderedJson tokenizer_json(const TokenizerRules& rules) {
             {"strip_accents", rules.text.strip_accents},
             {"lowercase", rules.text.lower_case}}},
           {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
-          {"post_processor", template_json(rules)},
+          {"post_processor", processor_json(rules)},
           {"decoder", {{"type", "WordPiece"}, {"prefix", rules.prefix}, {"cleanup", true}}},
           {"model",
            {{"type", "WordPiece"},
@@ -181,15 +200,6 @@ std::string bpe_model(const PieceRules& rules) {
                   {"merges", merges}});
 }
 
-std::string roberta_processing(const PieceRules& rules) {
-  const TokenizerRules& common = rules.common;
-  return compact({{"type", "RobertaProcessing"},
-                  {"sep", OrderedJson::array({common.sep, id_of(common, common.sep)})},
-                  {"cls", OrderedJson::array({common.cls, id_of(common, common.cls)})},
-                  {"trim_offsets", rules.trims_offsets},
-                  {"add_prefix_space", rules.prefix}});
-}
-
 // The objects of the file that was read, as they were.
 std::string piece_tokenizer_json(const PieceRules& rules) {
   const PieceTexts& texts = rules.texts;
@@ -200,7 +210,8 @@ std::string piece_tokenizer_json(const PieceRules& rules) {
   return "{\n  \"version\": \"1.0\"" + member("truncation", "") + member("padding", "") +
          member("added_tokens", compact(added_list(rules.common))) +
          member("normalizer", texts.normalizer) + member("pre_tokenizer", texts.pre_tokenizer) +
-         member("post_processor", rebuilt ? roberta_processing(rules) : texts.post_processor) +
+         member("post_processor",
+                rebuilt ? compact(processor_json(rules.common)) : texts.post_processor) +
          member("decoder", texts.decoder) +
          member("model", texts.model.empty() ? bpe_model(rules) : texts.model) + "\n}\n";
 }
@@ -230,8 +241,8 @@ void write_piece_rules(const std::string& folder, const PieceRules& rules) {
   const OrderedJson tokens = special_tokens(common);
   OrderedJson config = config_json(common, tokens);
   if (common.class_name == kRobertaClass) {
-    config["add_prefix_space"] = rules.prefix;
-    config["trim_offsets"] = rules.trims_offsets;
+    config["add_prefix_space"] = rules.common.keeps_blank;
+    config["trim_offsets"] = rules.common.trims_offsets;
   }
   write_file_atomically(folder + "/tokenizer.json", piece_tokenizer_json(rules));
   write_file_atomically(folder + "/tokenizer_config.json", indented(config));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "trainer/pieces/token_blanks.h"
 #include "trainer/pieces/unicode.h"
 #include "trainer/tokens/tokenizer_added.h"
 
@@ -96,8 +97,7 @@ class WordPiece : public Subwords {
       const auto length =
           with_offsets ? static_cast<std::int32_t>(count_code_points(segment.text)) : 0;
       if (segment.id >= 0) {
-        found.tokens.ids.push_back(segment.id);
-        if (with_offsets) found.tokens.offsets.push_back({begin, begin + length});
+        add_token(segment.id, {begin, begin + length}, segment.text, found);
       } else {
         normalize(segment.text, rules_.text, part, with_offsets ? begin : -1);
         add_normalized(part, found);
@@ -177,13 +177,27 @@ class WordPiece : public Subwords {
         .subspan(found->second.begin, found->second.end - found->second.begin);
   }
 
+  // `name`: its text, whose blanks trimmed offsets leave out.
+  void add_token(std::int32_t id, Offset offset, std::string_view name, Found& to) const {
+    to.tokens.ids.push_back(id);
+    if (!to.with_offsets) return;
+    if (!rules_.trims_offsets) return to.tokens.offsets.push_back(offset);
+    const TokenBlanks blanks = blanks_of(code_points(name));
+    const bool is_first = to.tokens.ids.size() == 1 || offset.begin == 0;
+    to.tokens.offsets.push_back(trimmed(offset, blanks, is_first && rules_.keeps_blank));
+    if (rules_.keeps_blank) to.tokens.first_offsets.push_back(trimmed(offset, blanks, true));
+  }
+
   // Appends the tokens of the words of text[begin, end).
   void add_words(const AlignedText& text, std::size_t begin, std::size_t end, Found& to) const {
     for_each_word(text.characters, begin, end, [&](std::string_view word, std::size_t first) {
       for (const Piece& piece : pieces_of(word)) {
-        to.tokens.ids.push_back(piece.id);
         const auto after = first + static_cast<std::size_t>(piece.characters);
-        if (to.with_offsets) to.tokens.offsets.push_back(text.place(first, after));
+        const Offset offset = to.with_offsets ? text.place(first, after) : Offset();
+        const auto id = static_cast<std::size_t>(piece.id);
+        const bool known = id < rules_.vocabulary.size();
+        add_token(piece.id, offset,
+                  known ? std::string_view(rules_.vocabulary[id]) : std::string_view(), to);
         first = after;
       }
     });
@@ -200,8 +214,8 @@ class WordPiece : public Subwords {
     for (const Segment& segment : segments) {
       const std::size_t end = begin + count_code_points(segment.text);
       if (segment.id >= 0) {
-        to.tokens.ids.push_back(segment.id);
-        if (to.with_offsets) to.tokens.offsets.push_back(text.place(begin, end));
+        const Offset offset = to.with_offsets ? text.place(begin, end) : Offset();
+        add_token(segment.id, offset, segment.text, to);
       } else {
         add_words(text, begin, end, to);
       }

@@ -72,6 +72,8 @@ void set_bert_rules(TokenizerKind kind, const TokenizerConfig& config, Tokenizer
   const bool twice = kind == TokenizerKind::kMpnet;
   rules.separators = twice ? 2 : 1;
   rules.second_type = twice ? 0 : 1;
+  rules.trims_offsets = twice;
+  rules.keeps_blank = false;
   if (twice) rules.class_name = "MPNetTokenizer";
 }
 

@@ -45,6 +45,9 @@ struct TokenizerRules {
   bool types = true;            // false: the second text of a pair has type 0
   int separators = 1;           // between the texts of a pair; see Frame
   std::int8_t second_type = 1;  // 0: that text has type 0 even with types
+  // Offsets leave out blanks at the ends of tokens. With `keeps_blank`, one blank before the first
+  // token counts as put there by the tokenizer.
+  bool trims_offsets = false, keeps_blank = false;
   std::optional<std::int64_t> model_max_length = 512;
 };
 
