@@ -46,6 +46,8 @@ class PreTokenizer {
 struct PieceToken {
   std::int32_t id = 0;
   std::uint32_t begin = 0, end = 0;
+
+  bool operator==(const PieceToken&) const = default;
 };
 
 class PieceModel {
