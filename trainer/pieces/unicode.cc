@@ -74,6 +74,13 @@ void order_marks(std::vector<DecomposedCharacter>& text) {
   }
 }
 
+// Characters of common scripts that are a cluster of their own beside each other: Latin, Greek,
+// Cyrillic, kana, ideographs. Only common ones, to save the look-up.
+bool stands_alone(char32_t c) {
+  return (c >= 0x20 && c < 0x300) || (c >= 0x370 && c < 0x483) || (c >= 0x48A && c < 0x590) ||
+         (c >= 0x3041 && c < 0x3099) || (c >= 0x30A0 && c < 0x3130) || (c >= 0x3400 && c < 0xA000);
+}
+
 }  // namespace
 
 char32_t next_code_point(std::string_view text, std::size_t& at) {
@@ -123,6 +130,17 @@ std::size_t count_code_points(std::string_view text) {
   std::size_t count = 0;
   for (std::size_t at = 0; at < text.size(); ++count) next_code_point(text, at);
   return count;
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = at;
+    // U+FFFD stands for invalid bytes, unless the text has it.
+    if (next_code_point(text, at) == 0xFFFD && text.substr(begin, at - begin) != "\xEF\xBF\xBD") {
+      return false;
+    }
+  }
+  return true;
 }
 
 bool is_control(char32_t c) {
@@ -216,6 +234,15 @@ std::size_t leading_blanks(std::string_view text) {
     blanks = next;
   }
   return blanks;
+}
+
+bool ends_cluster(char32_t before, char32_t after, std::int32_t& state) {
+  if (stands_alone(before) && stands_alone(after)) {
+    state = 0;
+    return true;
+  }
+  return utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(before),
+                                          static_cast<utf8proc_int32_t>(after), &state);
 }
 
 std::vector<DecomposedCharacter> decompose_parts(std::u32string_view text, bool compatible) {

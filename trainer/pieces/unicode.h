@@ -18,6 +18,7 @@ char32_t next_code_point(std::string_view text, std::size_t& at);
 std::u32string code_points(std::string_view text);
 void append_utf8(std::string& text, char32_t code_point);
 std::size_t count_code_points(std::string_view text);
+bool is_utf8(std::string_view text);
 
 bool is_control(char32_t c);          // categories Cc, Cf, Co, less tab, line feed, return
 bool is_white_space(char32_t c);      // the White_Space property
@@ -37,6 +38,10 @@ CharacterClass character_class(char32_t c);
 // The number of bytes of leading white space that Python's str.lstrip removes.
 std::size_t leading_blanks(std::string_view text);
 bool is_python_space(char32_t c);  // str.isspace: white space and U+001C..U+001F
+
+// Whether a grapheme cluster (UAX 29, extended) ends between two adjacent characters. `state` is 0
+// at the start of a text; then pass it on.
+bool ends_cluster(char32_t before, char32_t after, std::int32_t& state);
 
 // One code point of a decomposed character. `inserted`: not the first one.
 struct DecomposedCharacter {
