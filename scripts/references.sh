@@ -3,7 +3,7 @@
 # Intel MPI, Open MPI and oneCCL in folders beside it.
 
 reference_modules=(torch==2.13.0 transformers tokenizers safetensors numpy tensorboard
-  accelerate sentence-transformers scikit-learn seqeval)
+  accelerate sentence-transformers scikit-learn sentencepiece seqeval)
 venv="${XDG_CACHE_HOME:-$HOME/.cache}/dtlaunch-test/venv"
 mpi=${venv%/*}/mpi
 

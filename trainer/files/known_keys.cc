@@ -151,6 +151,8 @@ constexpr KnownKey kOfTokenizerConfig[] = {
     {"model_input_names", kUsed},
     {"add_prefix_space", kUsed},
     {"trim_offsets", kUsed},
+    {"split_by_punct", kUsed},
+    {"unk_id", kUsed},
     // Who wrote it, and how tokens become text again.
     {"name_or_path", kHarmless},
     {"_commit_hash", kHarmless},
@@ -185,6 +187,9 @@ constexpr KnownKey kOfTokenizerConfig[] = {
     {"cls_token_id", kHarmless},
     {"mask_token_id", kHarmless},
     {"errors", kHarmless},
+    // Of SentencePiece's library, which transformers no longer uses for these classes.
+    {"sp_model_kwargs", kHarmless},
+    {"vocab_type", kHarmless},
     // Lengths, which come from options here.
     {"max_length", kHarmless},
     {"stride", kHarmless},
@@ -278,6 +283,25 @@ constexpr KnownKey kOfTextStep[] = {  // normalizers
     {"pattern", kUsed},
     {"content", kUsed},
     {"prepend", kUsed},
+    {"precompiled_charsmap", kUsed},
+};
+constexpr KnownKey kOfMetaspace[] = {
+    {"type", kUsed},
+    {"replacement", kUsed},
+    {"prepend_scheme", kUsed},
+    {"add_prefix_space", kUsed},
+    {"split", kUsed},
+    {"str_rep", kHarmless},  // the replacement again
+};
+constexpr KnownKey kOfPunctuation[] = {
+    {"type", kUsed},
+    {"behavior", kOnly, "\"Isolated\"", "marks are pieces of their own"},
+};
+constexpr KnownKey kOfUnigram[] = {
+    {"type", kUsed},
+    {"vocab", kUsed},
+    {"unk_id", kUsed},
+    {"byte_fallback", kUsed},
 };
 constexpr KnownKey kOfBpe[] = {
     {"type", kUsed},
@@ -332,6 +356,9 @@ constinit const KnownKeys kSequence = {kOfSequence};
 constinit const KnownKeys kByteLevel = {kOfByteLevel};
 constinit const KnownKeys kTextStep = {kOfTextStep};
 constinit const KnownKeys kBpe = {kOfBpe};
+constinit const KnownKeys kMetaspace = {kOfMetaspace};
+constinit const KnownKeys kPunctuation = {kOfPunctuation};
+constinit const KnownKeys kUnigram = {kOfUnigram};
 constinit const KnownKeys kDecoder = {kOfDecoder};
 constinit const KnownKeys kWordPiece = {kOfWordPiece};
 constinit const KnownKeys kTensorIndex = {kOfTensorIndex};

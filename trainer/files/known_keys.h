@@ -34,7 +34,7 @@ extern const KnownKeys kTokenizerConfig;  // tokenizer_config.json; and special_
 extern const KnownKeys kAddedToken;       // {"content": "[CLS]", ..}, anywhere
 extern const KnownKeys kTokenizerJson;    // tokenizer.json, and the objects in it:
 extern const KnownKeys kTruncation, kPadding, kNormalizer, kPreTokenizer, kPostProcessor, kDecoder,
-    kWordPiece, kSequence, kByteLevel, kTextStep, kBpe;
+    kWordPiece, kSequence, kByteLevel, kTextStep, kBpe, kMetaspace, kPunctuation, kUnigram;
 extern const KnownKeys kTensorIndex;  // model.safetensors.index.json, pytorch_model.bin.index.json
 }  // namespace keys_of
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "trainer/tokens/piece_files.h"
 #include "trainer/tokens/pieces.h"
+#include "trainer/tokens/sentencepiece_files.h"
 #include "trainer/tokens/tokenizer_class.h"
 #include "trainer/tokens/wordpiece.h"
 
@@ -34,6 +35,11 @@ std::unique_ptr<const Subwords> load_subwords(const std::string& folder) {
   if (is_wordpiece(folder, named.kind)) {
     if (!has("tokenizer.json") && !has("vocab.txt")) fail_without(folder, "vocab.txt");
     return make_wordpiece(read_rules(folder, named.kind, config));
+  }
+  if (is_sentencepiece(named.kind)) {
+    const char* plain = sentencepiece_file(named.kind);
+    if (!has("tokenizer.json") && !has(plain)) fail_without(folder, plain);
+    return make_pieces(read_piece_rules(folder, named, config));
   }
   const bool plain = has("vocab.json") && has("merges.txt");
   if (!has("tokenizer.json") && !plain) fail_without(folder, "vocab.json and merges.txt");

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "trainer/pieces/byte_level.h"
+#include "trainer/tokens/sentencepiece_files.h"
 #include "trainer/tokens/special_tokens.h"
 
 namespace dtl::trainer {
@@ -41,12 +42,17 @@ void set_special_tokens(const TokenizerConfig& config, bool whole, TokenizerRule
 }  // namespace
 
 PieceRules read_piece_rules(const std::string& folder, const TokenizerClass& named,
-                            const TokenizerConfig& config) {
+                            TokenizerConfig& config) {
   const std::string path = folder + "/tokenizer.json";
+  const bool sentencepiece = is_sentencepiece(named.kind);
   const bool whole = named.kind == TokenizerKind::kWhole;
   PieceJson json;
   if (file_exists(path)) {
-    json = read_piece_json(path, named);
+    json = read_piece_json(path, named,
+                           sentencepiece ? sentencepiece_step_types(named.kind, config)
+                                         : StepTypes{"null", "ByteLevel"});
+  } else if (sentencepiece) {
+    read_sentencepiece_rules(folder, named.kind, config, json.rules);
   } else {
     read_bpe_files(folder, json.rules);
   }
@@ -54,14 +60,18 @@ PieceRules read_piece_rules(const std::string& folder, const TokenizerClass& nam
   TokenizerRules& common = rules.common;
   const std::vector<AddedToken> listed = std::exchange(common.added, {});
   set_special_tokens(config, whole, common);
-  if (!whole) set_roberta_steps(config, rules);
+  if (sentencepiece) {
+    set_sentencepiece_steps(path, named.kind, config, rules);
+  } else if (!whole) {
+    set_roberta_steps(config, rules);
+  }
   common.class_name = whole ? "PreTrainedTokenizerFast" : named.name;
   check_specials(path, listed, config, common, /*needs_unknown=*/false);
   add_tokens(folder, listed, whole, config, common);
   tell_left_out(folder, listed, config, common);
   set_written_names(config, common);
   common.truncate_left = config.truncate_left.value_or(json.truncate_left.value_or(false));
-  common.types = config.types.value_or(false);
+  common.types = config.types.value_or(named.kind == TokenizerKind::kDebertaV2);
   common.model_max_length = config.model_max_length;
   return rules;
 }

@@ -18,10 +18,16 @@ namespace dtl::trainer {
 // Objects of tokenizer.json as they are in the file, or as they must be written; empty: null.
 struct PieceTexts {
   std::string normalizer, pre_tokenizer, post_processor, decoder;
-  std::string model;  // empty: made of vocabulary and merges
+  std::string model;        // empty: made of vocabulary and merges or scores
+  std::string config = {};  // an object: members of tokenizer_config.json that the class needs
 };
 
 using PreTokenizers = std::vector<std::unique_ptr<const PreTokenizer>>;
+
+// The types of a chain of steps: "Replace, NFC, Strip"; "null" without steps.
+struct StepTypes {
+  std::string normalizer, pre_tokenizer;
+};
 
 struct PieceRules {
   TokenizerRules common;  // vocabulary, special and added tokens, lengths
@@ -30,7 +36,11 @@ struct PieceRules {
   PreTokenizers of_words;  // for texts that are split into words; empty: as for others
   std::unique_ptr<const PieceModel> model;
   std::vector<BpeMerge> merges;  // of BPE
-  bool byte_level = false;       // tokens are bytes (byte_level.h)
+  std::vector<double> scores;    // of Unigram, by id
+  std::int64_t unknown_id = 0;   // of Unigram
+  // SentencePiece's table of characters (precompiled.h), for classes that use only that of a file.
+  std::string character_table;
+  bool byte_level = false;  // tokens are bytes (byte_level.h)
   PieceTexts texts;
 };
 
@@ -39,7 +49,7 @@ struct PieceRules {
 std::string model_type_of(const std::string& path);
 
 PieceRules read_piece_rules(const std::string& folder, const TokenizerClass& named,
-                            const TokenizerConfig& config);
+                            TokenizerConfig& config);
 
 // What piece_json.cc reads of tokenizer.json. For kWhole: all; for other kinds only the vocabulary,
 // with notices about what does not count.
@@ -47,7 +57,9 @@ struct PieceJson {
   PieceRules rules;  // common.added: as listed, with the file's ids
   std::optional<bool> truncate_left;
 };
-PieceJson read_piece_json(const std::string& path, const TokenizerClass& named);
+// `usual`: the steps of such a class.
+PieceJson read_piece_json(const std::string& path, const TokenizerClass& named,
+                          const StepTypes& usual);
 // vocab.json and merges.txt of byte-level BPE.
 void read_bpe_files(const std::string& folder, PieceRules& rules);
 

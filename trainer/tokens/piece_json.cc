@@ -19,6 +19,7 @@
 #include "trainer/pieces/unicode.h"
 #include "trainer/tokens/library_object.h"
 #include "trainer/tokens/piece_files.h"
+#include "trainer/tokens/unigram_json.h"
 
 namespace dtl::trainer {
 namespace {
@@ -40,8 +41,8 @@ std::unique_ptr<const Normalizer> make_form(const Step&) {
   return std::make_unique<NormalForm>(compatible, composed);
 }
 
-template <class Made>
-std::unique_ptr<const Normalizer> make_plain(const Step&) {
+template <class Made, class Base>
+std::unique_ptr<const Base> make_plain(const Step&) {
   return std::make_unique<Made>();
 }
 
@@ -55,6 +56,9 @@ std::unique_ptr<const Normalizer> make_prepend(const Step& json) {
 
 std::unique_ptr<const Normalizer> make_replace(const Step& json) {
   const PiecesJson& step = json.json();
+  if (json.has("pattern") && step["pattern"].is_object() && step["pattern"].contains("Regex")) {
+    return read_regex_replace(json);
+  }
   const bool good = json.has("pattern") && step["pattern"].is_object() &&
                     step["pattern"].size() == 1 && step["pattern"].contains("String") &&
                     step["pattern"]["String"].is_string() && step["pattern"]["String"] != "";
@@ -74,14 +78,18 @@ const StepRow<Normalizer> kNormalizers[] = {
     {"NFD", keys_of::kTextStep, make_form<false, false>},
     {"NFKC", keys_of::kTextStep, make_form<true, true>},
     {"NFKD", keys_of::kTextStep, make_form<true, false>},
-    {"Lowercase", keys_of::kTextStep, make_plain<Lowercase>},
-    {"StripAccents", keys_of::kTextStep, make_plain<StripAccents>},
+    {"Lowercase", keys_of::kTextStep, make_plain<Lowercase, Normalizer>},
+    {"StripAccents", keys_of::kTextStep, make_plain<StripAccents, Normalizer>},
     {"Strip", keys_of::kTextStep, make_strip},
     {"Replace", keys_of::kTextStep, make_replace},
     {"Prepend", keys_of::kTextStep, make_prepend},
+    {"Precompiled", keys_of::kTextStep, read_precompiled<PiecesJson>},
 };
 const StepRow<PreTokenizer> kPreTokenizers[] = {
     {"ByteLevel", keys_of::kByteLevel, make_byte_level},
+    {"Metaspace", keys_of::kMetaspace, read_metaspace<PiecesJson>},
+    {"WhitespaceSplit", keys_of::kPreTokenizer, make_plain<WhitespaceSplit, PreTokenizer>},
+    {"Punctuation", keys_of::kPunctuation, make_plain<IsolatePunctuation, PreTokenizer>},
 };
 
 // Appends the steps of an object, which may be a Sequence with a list at `list`.
@@ -207,7 +215,12 @@ void read_bpe(const Step& json, bool whole, PieceRules& rules) {
 void read_model(const Step& json, bool whole, PieceRules& rules) {
   const std::string type = json.text("type", "none");
   if (type == "BPE") return read_bpe(json, whole, rules);
-  json.fail("type", fmt::format("its model is {}, which is not one of WordPiece and BPE", type));
+  if (type != "Unigram") {
+    json.fail("type",
+              fmt::format("its model is {}, which is not one of WordPiece, BPE and Unigram", type));
+  }
+  read_scored_pieces(json, rules);
+  rules.model = read_whole_unigram(json, rules);
 }
 
 // The bytes of a value of the file.
@@ -247,20 +260,33 @@ void read_whole(const Step& whole, const std::string& bytes, PieceRules& rules) 
                  text_of(bytes, "model")};
 }
 
-// RobertaTokenizer has no normaliser, whatever the file says.
-void tell_not_counted(const std::string& path, const Step& whole, const TokenizerClass& named) {
-  const auto tell = [&](const char* key, const std::string& usual) {
-    const std::string type = whole.has(key) && whole.json()[key].is_object()
-                                 ? whole.object(key).text("type", "none")
-                                 : "null";
-    if (type == usual) return;
+// "WhitespaceSplit, Metaspace".
+void add_step_types(const Step& json, const char* list, std::string& types) {
+  if (json.has(list) && json.json()[list].is_array()) {
+    for (const PiecesJson& item : json.json()[list]) {
+      add_step_types(json.item(item), list, types);
+    }
+    return;
+  }
+  types += (types.empty() ? "" : ", ") + json.text("type", "none");
+}
+
+// Classes have steps of their own, whatever the file says.
+void tell_not_counted(const std::string& path, const Step& whole, const TokenizerClass& named,
+                      const StepTypes& counted) {
+  const auto tell = [&](const char* key, const char* list, const std::string& usual) {
+    std::string type;
+    if (whole.has(key)) add_step_types(whole.object(key), list, type);
+    if (type.empty()) type = "null";
+    // Without a table, such a class has no normaliser.
+    if (type == usual || (type == "null" && usual == "Precompiled")) return;
     log_notice(
-        fmt::format("{}: its {} is {}, but a {} has {}, which counts, as in transformers, "
+        fmt::format("{}: its {} is {}, but {} has {}, which counts, as in transformers, "
                     "unless tokenizer_class is PreTrainedTokenizerFast",
                     path, key, type, named.name, usual));
   };
-  tell("normalizer", "null");
-  tell("pre_tokenizer", "ByteLevel");
+  tell("normalizer", "normalizers", counted.normalizer);
+  tell("pre_tokenizer", "pretokenizers", counted.pre_tokenizer);
 }
 
 std::vector<std::string> lines_of_merges(const std::string& path) {
@@ -297,7 +323,8 @@ std::string model_type_of(const std::string& path) {
   return bytes.substr(type + 1, end_of_json_value(bytes, type) - type - 2);
 }
 
-PieceJson read_piece_json(const std::string& path, const TokenizerClass& named) {
+PieceJson read_piece_json(const std::string& path, const TokenizerClass& named,
+                          const StepTypes& usual) {
   const std::string bytes =
       read_json_text(path, kMaxTokenizerJsonBytes, {"cannot use this tokenizer"});
   const PiecesJson json = parse_file(path, bytes);
@@ -308,10 +335,14 @@ PieceJson read_piece_json(const std::string& path, const TokenizerClass& named) 
   if (uses_all) {
     read_whole(whole, bytes, result.rules);
   } else {
-    result.rules.byte_level = true;
-    tell_not_counted(path, whole, named);
+    result.rules.byte_level = !is_sentencepiece(named.kind);
+    tell_not_counted(path, whole, named, usual);
   }
-  read_model(whole.object("model"), uses_all, result.rules);
+  if (is_sentencepiece(named.kind)) {
+    read_class_pieces(whole, named, result.rules);
+  } else {
+    read_model(whole.object("model"), uses_all, result.rules);
+  }
   result.rules.common.added = read_added(whole);
   const LibraryLengths lengths = read_lengths(whole);
   result.truncate_left = lengths.truncate_left;

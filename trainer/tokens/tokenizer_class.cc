@@ -27,6 +27,9 @@ constexpr std::array kClasses = {
     TokenizerClass{"SqueezeBertTokenizer", TokenizerKind::kBert},
     TokenizerClass{"MPNetTokenizer", TokenizerKind::kMpnet},
     TokenizerClass{"RobertaTokenizer", TokenizerKind::kRoberta},
+    TokenizerClass{"XLMRobertaTokenizer", TokenizerKind::kXlmRoberta},
+    TokenizerClass{"CamembertTokenizer", TokenizerKind::kCamembert},
+    TokenizerClass{"DebertaV2Tokenizer", TokenizerKind::kDebertaV2},
     TokenizerClass{"PreTrainedTokenizer", TokenizerKind::kWhole},
     TokenizerClass{"TokenizersBackend", TokenizerKind::kWhole},
 };
@@ -35,11 +38,38 @@ constexpr std::array kClasses = {
 constexpr std::array kByModelType = {
     std::pair{"mpnet", "MPNetTokenizer"},
     std::pair{"roberta", "RobertaTokenizer"},
+    std::pair{"xlm-roberta", "XLMRobertaTokenizer"},
+    std::pair{"camembert", "CamembertTokenizer"},
+    std::pair{"deberta-v2", "DebertaV2Tokenizer"},
     std::pair{"modernbert", "TokenizersBackend"},
 };
 
 // transformers does not believe the class that these models' files name.
 constexpr std::string_view kAlwaysWhole = "modernbert";
+
+// By the names of tokenizer_config.json, in the order of their ids.
+using UsualTokens = std::array<std::pair<const char*, const char*>, 7>;
+constexpr UsualTokens kRobertaTokens = {{{"bos_token", "<s>"},
+                                         {"eos_token", "</s>"},
+                                         {"unk_token", "<unk>"},
+                                         {"sep_token", "</s>"},
+                                         {"pad_token", "<pad>"},
+                                         {"cls_token", "<s>"},
+                                         {"mask_token", "<mask>"}}};
+constexpr UsualTokens kMpnetTokens = {{{"bos_token", "<s>"},
+                                       {"eos_token", "</s>"},
+                                       {"unk_token", "[UNK]"},
+                                       {"sep_token", "</s>"},
+                                       {"pad_token", "<pad>"},
+                                       {"cls_token", "<s>"},
+                                       {"mask_token", "<mask>"}}};
+constexpr UsualTokens kBertTokens = {{{"bos_token", "[CLS]"},
+                                      {"eos_token", "[SEP]"},
+                                      {"unk_token", "[UNK]"},
+                                      {"sep_token", "[SEP]"},
+                                      {"pad_token", "[PAD]"},
+                                      {"cls_token", "[CLS]"},
+                                      {"mask_token", "[MASK]"}}};
 
 const TokenizerClass* find_class(std::string_view name) {
   const auto same = [&](const TokenizerClass& other) { return name == other.name; };
@@ -92,11 +122,10 @@ const TokenizerClass& tokenizer_class_of(const std::string& folder, const Tokeni
 }
 
 void add_usual_tokens(TokenizerKind kind, TokenizerConfig& config) {
-  if (kind != TokenizerKind::kMpnet && kind != TokenizerKind::kRoberta) return;
-  const char* unknown = kind == TokenizerKind::kMpnet ? "[UNK]" : "<unk>";
-  const std::pair<const char*, const char*> usual[] = {
-      {"bos_token", "<s>"},   {"eos_token", "</s>"}, {"unk_token", unknown},  {"sep_token", "</s>"},
-      {"pad_token", "<pad>"}, {"cls_token", "<s>"},  {"mask_token", "<mask>"}};
+  if (kind == TokenizerKind::kBert || kind == TokenizerKind::kWhole) return;
+  const UsualTokens& usual = kind == TokenizerKind::kDebertaV2 ? kBertTokens
+                             : kind == TokenizerKind::kMpnet   ? kMpnetTokens
+                                                               : kRobertaTokens;
   std::vector<NamedToken> named;  // in the order of their ids
   for (const auto& [name, token] : usual) {
     const auto same = [&, key = std::string_view(name)](const NamedToken& other) {
@@ -105,14 +134,19 @@ void add_usual_tokens(TokenizerKind kind, TokenizerConfig& config) {
     const auto there = std::find_if(config.named.begin(), config.named.end(), same);
     NamedToken added =
         there != config.named.end() ? *there : NamedToken{name, {.content = token}, /*plain=*/true};
-    // MPNet's mask takes the blank before it.
-    if (kind == TokenizerKind::kMpnet && added.plain && added.name == "mask_token")
+    // The mask of these takes the blank before it.
+    if ((kind == TokenizerKind::kMpnet || kind == TokenizerKind::kCamembert) && added.plain &&
+        added.name == "mask_token")
       added.token.lstrip = true;
     named.push_back(std::move(added));
     if (there != config.named.end()) config.named.erase(there);
   }
   named.insert(named.end(), config.named.begin(), config.named.end());
   config.named = std::move(named);
+  if (kind != TokenizerKind::kCamembert || config.has_extra) return;
+  for (const char* token : {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"}) {
+    config.extra.push_back({.content = token});
+  }
 }
 
 }  // namespace dtl::trainer

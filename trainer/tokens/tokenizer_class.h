@@ -9,10 +9,13 @@
 namespace dtl::trainer {
 
 enum class TokenizerKind {
-  kBert,     // BertTokenizer and its like: WordPiece, [CLS] A [SEP] B [SEP]
-  kMpnet,    // MPNetTokenizer: WordPiece, <s> A </s></s> B </s>
-  kRoberta,  // RobertaTokenizer: byte-level BPE, <s> A </s></s> B </s>
-  kWhole,    // TokenizersBackend: what tokenizer.json says
+  kBert,        // BertTokenizer and its like: WordPiece, [CLS] A [SEP] B [SEP]
+  kMpnet,       // MPNetTokenizer: WordPiece, <s> A </s></s> B </s>
+  kRoberta,     // RobertaTokenizer: byte-level BPE, <s> A </s></s> B </s>
+  kXlmRoberta,  // XLMRobertaTokenizer: SentencePiece Unigram, <s> A </s></s> B </s>
+  kCamembert,   // CamembertTokenizer: the same with other tokens
+  kDebertaV2,   // DebertaV2Tokenizer: SentencePiece Unigram, [CLS] A [SEP] B [SEP]
+  kWhole,       // TokenizersBackend: what tokenizer.json says
 };
 
 // One row per class in tokenizer_class.cc.

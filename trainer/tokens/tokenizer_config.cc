@@ -139,6 +139,7 @@ void read_extra(const ConfigFile& file, const char* key, TokenizerConfig& config
   if (!file.has(key)) return;
   const ConfigJson& json = file.json()[key];
   if (!json.is_array() && !json.is_object()) file.fail(key, "it is not a list of tokens");
+  config.has_extra = true;
   for (const auto& [name, item] : json.items()) {
     AddedToken token = file.token(key, item, {});
     token.special = true;
@@ -238,6 +239,7 @@ void read_tokens(const std::string& folder, const ConfigFile& file, TokenizerCon
     }
     later.extra.clear();
   }
+  config.has_extra = config.has_extra || later.has_extra;
   read_added_tokens(added, config);
   for (const AddedToken& token : later.extra) add_extra(config.extra, token);
 }
@@ -252,6 +254,14 @@ std::optional<std::int64_t> length_in(const ConfigFile& file) {
     return static_cast<std::int64_t>(json.get<double>());
   }
   return std::nullopt;
+}
+
+std::optional<std::int64_t> unknown_id_in(const ConfigFile& file) {
+  const char* key = "unk_id";
+  if (!file.has(key)) return std::nullopt;
+  const ConfigJson& json = file.json()[key];
+  if (!json.is_number_integer()) file.fail(key, "it is not a token id");
+  return json.get<std::int64_t>();
 }
 
 std::optional<bool> truncates_left(const ConfigFile& file) {
@@ -287,6 +297,8 @@ TokenizerConfig read_tokenizer_config(const std::string& folder) {
   config.model_type = model.text("model_type");
   config.add_prefix_space = file.flag("add_prefix_space");
   config.trim_offsets = file.flag("trim_offsets");
+  config.split_by_punct = file.flag("split_by_punct");
+  config.unknown_id = unknown_id_in(file);
   config.lower_case = file.flag("do_lower_case");
   config.strip_accents = file.flag("strip_accents");
   config.chinese_apart = file.flag("tokenize_chinese_chars");

@@ -15,13 +15,15 @@ namespace dtl::trainer {
 struct TokenizerConfig {
   std::string class_name;  // tokenizer_class; else config.json's; or empty
   std::string model_type;  // config.json's; or empty
-  std::optional<bool> add_prefix_space, trim_offsets;
+  std::optional<bool> add_prefix_space, trim_offsets, split_by_punct;
+  std::optional<std::int64_t> unknown_id;  // unk_id
   std::optional<bool> lower_case, strip_accents, chinese_apart;
   std::optional<bool> truncate_left;
   std::optional<bool> types;  // whether model_input_names has token_type_ids
   std::optional<std::int64_t> model_max_length;
   std::vector<NamedToken> named;   // unk_token and similar
   std::vector<AddedToken> listed;  // with the ids from their file
+  bool has_extra = false;          // a file lists extra, maybe as an empty list
   bool has_decoder = false;        // added_tokens_decoder, which replaces the other lists
   std::vector<AddedToken> extra;   // special tokens without a name
   // Tokens of files that it overrides, each with the file's name.

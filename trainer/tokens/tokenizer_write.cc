@@ -200,20 +200,40 @@ std::string bpe_model(const PieceRules& rules) {
                   {"merges", merges}});
 }
 
+// The model of a class that takes only pieces and scores from a file.
+std::string unigram_model(const PieceRules& rules) {
+  OrderedJson pieces = OrderedJson::array();
+  for (std::size_t id = 0; id < rules.scores.size(); ++id) {
+    pieces.push_back({rules.common.vocabulary[id], rules.scores[id]});
+  }
+  return compact({{"type", "Unigram"},
+                  {"unk_id", rules.unknown_id},
+                  {"vocab", pieces},
+                  {"byte_fallback", false}});
+}
+
+std::string model_text(const PieceRules& rules) {
+  if (!rules.texts.model.empty()) return rules.texts.model;
+  return rules.scores.empty() ? bpe_model(rules) : unigram_model(rules);
+}
+
+// SentencePiece's classes have a template, whatever the number of separators.
+std::string made_processor(const PieceRules& rules) {
+  return compact(rules.scores.empty() ? processor_json(rules.common) : template_json(rules.common));
+}
+
 // The objects of the file that was read, as they were.
 std::string piece_tokenizer_json(const PieceRules& rules) {
   const PieceTexts& texts = rules.texts;
   const auto member = [](const char* key, const std::string& text) {
     return std::string(",\n  \"") + key + "\": " + (text.empty() ? "null" : text);
   };
-  const bool rebuilt = texts.post_processor.empty();
   return "{\n  \"version\": \"1.0\"" + member("truncation", "") + member("padding", "") +
          member("added_tokens", compact(added_list(rules.common))) +
          member("normalizer", texts.normalizer) + member("pre_tokenizer", texts.pre_tokenizer) +
          member("post_processor",
-                rebuilt ? compact(processor_json(rules.common)) : texts.post_processor) +
-         member("decoder", texts.decoder) +
-         member("model", texts.model.empty() ? bpe_model(rules) : texts.model) + "\n}\n";
+                texts.post_processor.empty() ? made_processor(rules) : texts.post_processor) +
+         member("decoder", texts.decoder) + member("model", model_text(rules)) + "\n}\n";
 }
 
 }  // namespace
@@ -244,10 +264,11 @@ void write_piece_rules(const std::string& folder, const PieceRules& rules) {
     config["add_prefix_space"] = rules.common.keeps_blank;
     config["trim_offsets"] = rules.common.trims_offsets;
   }
+  if (!rules.texts.config.empty()) config.update(OrderedJson::parse(rules.texts.config));
   write_file_atomically(folder + "/tokenizer.json", piece_tokenizer_json(rules));
   write_file_atomically(folder + "/tokenizer_config.json", indented(config));
   write_file_atomically(folder + "/special_tokens_map.json", indented(tokens));
-  if (!rules.merges.empty() || rules.texts.model.empty()) {
+  if (!rules.merges.empty() || (rules.texts.model.empty() && rules.scores.empty())) {
     write_file_atomically(folder + "/vocab.json", compact(vocabulary_json(common)));
     write_file_atomically(folder + "/merges.txt", merges_text(rules));
   }
