@@ -6,10 +6,13 @@
 
 #include "base/fd.h"
 #include "tests/fuzz/reader.h"
+#include "tests/trainer/character_table.h"
+#include "tests/trainer/sentencepiece_bytes.h"
 #include "tests/trainer/token_spans.h"
 #include "trainer/data/squad_answers.h"
 #include "trainer/data/squad_metrics.h"
 #include "trainer/data/tasks.h"
+#include "trainer/pieces/base64.h"
 #include "trainer/pieces/byte_level.h"
 #include "trainer/pieces/unicode.h"
 
@@ -229,6 +232,53 @@ constexpr const char* kSteps =
     R"("byte_fallback":true,"ignore_merges":true,"vocab":{"<s>":0,"[PAD]":1,"</s>":2,"<unk>":3,)"
     R"("b":4,"bb":5,"<0x61>":6},"merges":[["b","b"]]}})";
 
+// A chain of steps as SentencePiece's vocabularies have it.
+std::string unigram_steps() {
+  const std::string table = trainer::encode_base64(
+      trainer::character_table({{"\xc3\xa9", "ee"}, {"a", ""}, {"e\xcc\x81", "\xc3\xa9"}}));
+  return R"({"version":"1.0","added_tokens":[{"id":0,"content":"<s>","special":true}],)"
+         R"("normalizer":{"type":"Sequence","normalizers":[{"type":"Precompiled",)"
+         R"("precompiled_charsmap":")" +
+         table +
+         R"("},{"type":"Replace","pattern":{"Regex":" {2,}"},"content":"\u2581"}]},)"
+         R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},)"
+         R"({"type":"Punctuation","behavior":"Isolated"},{"type":"Metaspace",)"
+         R"("replacement":"\u2581","prepend_scheme":"first","split":true}]},)"
+         R"("post_processor":{"type":"TemplateProcessing","single":)"
+         R"([{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}},)"
+         R"({"SpecialToken":{"id":"</s>","type_id":0}}],"pair":)"
+         R"([{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}},)"
+         R"({"SpecialToken":{"id":"</s>","type_id":0}},{"Sequence":{"id":"B","type_id":1}},)"
+         R"({"SpecialToken":{"id":"</s>","type_id":1}}],"special_tokens":{}},)"
+         R"("decoder":{"type":"Metaspace","replacement":"\u2581"},"model":{"type":"Unigram",)"
+         R"("unk_id":3,"byte_fallback":true,"vocab":[["<s>",0.0],["[PAD]",0],["</s>",0.0],)"
+         R"(["<unk>",0.0],["\u2581",-2.5],["b",-3.25],["\u2581b",-4],["ee",-5],)"
+         R"(["<0xE4>",-9],["<0xB8>",-9],["<0xAD>",-9]]}})";
+}
+
+// The classes of transformers that take only the vocabulary and the table from a file.
+std::vector<Reader> sentencepiece_readers() {
+  const Folder xlm, deberta, whole;
+  xlm.write("tokenizer_config.json", R"({"tokenizer_class":"XLMRobertaTokenizer"})");
+  deberta.write("tokenizer_config.json",
+                R"({"tokenizer_class":"DebertaV2Tokenizer","do_lower_case":true,)"
+                R"("split_by_punct":true,"add_prefix_space":false})");
+  whole.write("tokenizer_config.json", R"({"tokenizer_class":"PreTrainedTokenizerFast"})");
+  const std::string table = trainer::character_table({{"\xc3\xa9", "e"}, {"a", ""}});
+  const std::string model = trainer::sentencepiece_bytes(trainer::deberta_pieces(), table, 1, 3);
+  const Strings config = {"tokenizer_config.json"};
+  const Strings words = {"Metaspace",   "always", "never", "add_prefix_space", "Unigram",
+                         "Precompiled", "unk_id", "null",  "-1e308",           "\\s+"};
+  return {named("unigram.json",
+                tokenizer_reader("tokenizer.json", whole.path(), config, {unigram_steps()}, words)),
+          named("xlm-roberta.json",
+                tokenizer_reader("tokenizer.json", xlm.path(), config, {unigram_steps()}, words)),
+          tokenizer_reader("spm.model", deberta.path(), config, {model},
+                           {"\x18\x01", "\xc0\x02", "\x15", "\x0a", "[MASK]"}),
+          tokenizer_reader("sentencepiece.bpe.model", xlm.path(), config, {model},
+                           {"\x18\x01", "\xc0\x02", "\x15", "\x0a", "<mask>"})};
+}
+
 std::vector<Reader> piece_readers() {
   const Folder saved;
   write_roberta(saved);
@@ -289,6 +339,7 @@ std::vector<Reader> data_readers(const Folder& folder) {
   const auto data = std::make_shared<const Data>(Data{folder});
   std::vector<Reader> readers = tokenizer_readers(data->tokenizer);
   for (Reader& reader : piece_readers()) readers.push_back(std::move(reader));
+  for (Reader& reader : sentencepiece_readers()) readers.push_back(std::move(reader));
   for (Reader& one : dataset_readers(data)) readers.push_back(std::move(one));
   readers.push_back(squad_reader(data));
   return readers;
