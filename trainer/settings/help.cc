@@ -48,9 +48,9 @@ std::string help_text() {
   std::string text(kUsage);
   text +=
       "\n"
-      "Fine-tunes a BERT or DistilBERT model on CPUs, for labels, answers, search and\n"
-      "other tasks (--task), with the options of Hugging Face's scripts. Under\n"
-      "dtlaunch, each rank runs the same command; only rank 0 reads and writes files.\n";
+      "Fine-tunes encoders such as BERT and RoBERTa on CPUs, for labels, answers,\n"
+      "search and other tasks (--task), with the options of Hugging Face's scripts.\n"
+      "Under dtlaunch, each rank runs the same command; rank 0 reads and writes files.\n";
   text += options_text(common, kLayout);
   text +=
       "\n"
