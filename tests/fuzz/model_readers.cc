@@ -89,7 +89,12 @@ Reader config_reader(const Folder& folder) {
            R"("num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":8,)"
            R"("relative_attention":true,"position_buckets":4,"norm_rel_ebd":"layer_norm",)"
            R"("share_att_key":true,"pos_att_type":"p2c|c2p","max_relative_positions":-1,)"
-           R"("position_biased_input":false,"type_vocab_size":0,"pooler_hidden_act":"tanh"})"},
+           R"("position_biased_input":false,"type_vocab_size":0,"pooler_hidden_act":"tanh"})",
+           R"({"model_type":"modernbert","vocab_size":9,"pad_token_id":0,"hidden_size":4,)"
+           R"("num_hidden_layers":2,"num_attention_heads":2,"intermediate_size":3,)"
+           R"("local_attention":5,"global_attn_every_n_layers":2,"classifier_pooling":"mean",)"
+           R"("layer_types":["full_attention","sliding_attention"],"norm_bias":true,)"
+           R"("rope_parameters":{"full_attention":{"rope_type":"default","rope_theta":9.0}}})"},
           {"16777216",
            "2147483648",
            "-1",

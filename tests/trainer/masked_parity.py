@@ -35,6 +35,10 @@ def make_model(folder, kind):
         model = transformers.BertForMaskedLM(transformers.BertConfig(
             hidden_size=36, num_hidden_layers=2, num_attention_heads=3, intermediate_size=53,
             hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **common))
+    elif kind == "modernbert":
+        model = transformers.ModernBertForMaskedLM(transformers.ModernBertConfig(
+            hidden_size=36, num_hidden_layers=3, num_attention_heads=3, intermediate_size=41, local_attention=8,
+            classifier_activation="relu", global_attn_every_n_layers=2, pad_token_id=0, **common))
     else:
         model = transformers.DistilBertForMaskedLM(transformers.DistilBertConfig(
             dim=36, n_layers=2, n_heads=3, hidden_dim=53, dropout=0.0, attention_dropout=0.0, **common))
@@ -162,7 +166,7 @@ def test_folder(kind, folder):
 
 def main():
     program = os.path.abspath(sys.argv[1])
-    for kind in ("bert", "distilbert"):
+    for kind in ("bert", "distilbert", "modernbert"):
         with tempfile.TemporaryDirectory() as folder:
             make_model(os.path.join(folder, "start"), kind)
             test_numbers(kind, program, folder)

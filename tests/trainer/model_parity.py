@@ -46,9 +46,9 @@ def make_model(kind, size, activation, head, folder):
     return model.double().eval()
 
 
-def make_batch(model, head):
+def make_batch(model, head, lengths=None):
     source = random.Random(3)
-    lengths = [source.randint(3, 33) for _ in range(SEQUENCES - 1)] + [PAD_TO]
+    lengths = lengths or [source.randint(3, 33) for _ in range(SEQUENCES - 1)] + [PAD_TO]
     batch = dict(
         task=next((task for task in ("answers", "tokens") if head.startswith(task)), "classification"),
         ids=[[source.randint(1, VOCABULARY - 1) for _ in range(n)] for n in lengths],
@@ -73,7 +73,7 @@ def make_batch(model, head):
     if head.endswith("focal"):
         batch["focal_gamma"] = 2.0
     if head == "answers-padded":
-        batch["pad_to"] = PAD_TO
+        batch["pad_to"] = max(lengths)
     return batch
 
 
@@ -123,7 +123,7 @@ def other_loss(batch, logits, labels):
 def reference(model, batch, head):
     """Outputs, mean loss; gradients are left in the model."""
     model.zero_grad()
-    everything = range(SEQUENCES)
+    everything = range(len(batch["ids"]))
     if head.startswith("tokens"):
         inputs = inputs_of(model, batch, everything)
         result = model(**inputs)
@@ -133,7 +133,7 @@ def reference(model, batch, head):
     if head == "answers":  # one by one, without padding
         results = [model(**inputs_of(model, batch, [i])) for i in everything]
         outputs = torch.cat([answer_outputs(result) for result in results])
-        loss = sum(result.loss for result in results) / SEQUENCES
+        loss = sum(result.loss for result in results) / len(results)
     else:
         inputs = inputs_of(model, batch, everything)
         result = model(**inputs)

@@ -68,8 +68,9 @@ HeadActivation pooler_activation(const ConfigKeys& keys) {
   const std::string name = keys.text(kKey);
   if (name == "tanh") return HeadActivation::kTanh;
   if (name == "relu") return HeadActivation::kRelu;
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return HeadActivation::kGeluTanh;
   if (!name.empty() && name != "gelu") {
-    keys.refuse(kKey, fmt::format("'{}' is not one of gelu, tanh, relu", name));
+    keys.refuse(kKey, fmt::format("'{}' is not one of gelu, gelu_new, tanh, relu", name));
   }
   return HeadActivation::kGelu;
 }
@@ -82,6 +83,8 @@ const char* name_of(HeadActivation activation) {
       return "relu";
     case HeadActivation::kGelu:
       return "gelu";
+    case HeadActivation::kGeluTanh:
+      return "gelu_new";
   }
   __builtin_unreachable();
 }

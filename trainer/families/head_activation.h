@@ -3,6 +3,6 @@
 
 namespace dtl::trainer {
 
-enum class HeadActivation { kTanh, kRelu, kGelu };
+enum class HeadActivation { kTanh, kRelu, kGelu, kGeluTanh };
 
 }  // namespace dtl::trainer

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <type_traits>
@@ -92,6 +93,7 @@ class ConfigReader final : public ConfigKeys {
   }
 
   void fraction(const char* key, double& value) const override { real(key, value, 0, 1); }
+  void positive(const char* key, double& value) const override { real(key, value, 1e-6, 1e12); }
   void real(const char* key, double& value, double low, double high) const {
     if (!has(key)) return;
     if (!json_[key].is_number()) fail_key(key, "it is not a number");
@@ -135,6 +137,26 @@ class ConfigReader final : public ConfigKeys {
     if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
     if (name == "relu") return Activation::kRelu;
     fail_key(key, fmt::format("'{}' is not one of gelu, gelu_new, gelu_pytorch_tanh, relu", name));
+  }
+
+  std::vector<std::string> texts(const char* key) const override {
+    if (!has(key)) return {};
+    const OrderedJson& json = json_[key];
+    const auto is_text = [](const OrderedJson& value) { return value.is_string(); };
+    if (!json.is_array() || !std::all_of(json.begin(), json.end(), is_text)) {
+      fail_key(key, "it is not a list of texts");
+    }
+    return json.get<std::vector<std::string>>();
+  }
+
+  std::unique_ptr<ConfigKeys> object(const char* key, const KnownKeys& keys) const override {
+    if (!has(key)) return nullptr;
+    if (!json_[key].is_object()) fail_key(key, "it is not an object");
+    auto inner = std::make_unique<ConfigReader>(*this);
+    inner->json_ = json_[key];
+    inner->within_.emplace_back(key);
+    inner->check(keys);
+    return inner;
   }
 
   [[noreturn]] void refuse(const char* key, const std::string& reason) const override {
@@ -218,13 +240,16 @@ class ConfigReader final : public ConfigKeys {
 
   [[noreturn]] void fail_at(const std::string& key, const std::string& what,
                             const std::string& reason, const std::string& hint) const {
-    throw Error(Exit::kBadInput,
-                fmt::format("{}: cannot use {}", json_place(path_, text_, {key}), what), reason,
-                hint);
+    const std::string place = within_.empty() ? json_place(path_, text_, {key})
+                              : within_.size() == 1
+                                  ? json_place(path_, text_, {within_[0], key})
+                                  : json_place(path_, text_, {within_[0], within_[1], key});
+    throw Error(Exit::kBadInput, fmt::format("{}: cannot use {}", place, what), reason, hint);
   }
 
   std::string path_, text_;
   OrderedJson json_;
+  std::vector<std::string> within_;  // keys of the objects around json_; at most two
 };
 
 const char* name_of(Activation activation) {

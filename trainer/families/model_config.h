@@ -8,6 +8,7 @@
 
 #include "trainer/families/deberta_config.h"
 #include "trainer/families/embedding_config.h"
+#include "trainer/families/pre_norm_config.h"
 #include "trainer/files/tensor.h"
 #include "trainer/maths/activation.h"
 
@@ -22,7 +23,8 @@ enum class ModelType {
   kCamembert,
   kElectra,
   kMPNet,
-  kDebertaV2
+  kDebertaV2,
+  kModernBert
 };
 
 // Their heads: task_head.h.
@@ -71,6 +73,9 @@ struct ModelConfig {
   std::vector<std::string> labels = {};  // id2label, in order of id
   Task task = Task::kClassification;     // selects the head; the caller sets it, not the folder
   Problem problem = Problem::kSingleLabel;
+  // What a classifier of texts reads: kCls or kMean.
+  TextPooling classifier_pooling = TextPooling::kCls;
+  PreNormConfig pre_norm = {};     // families with pre-norm layers
   TextColumns columns = {};        // columns that it was trained on; rank 0 only
   EmbeddingConfig embedding = {};  // models that make embeddings
   // A reranker's: the name of the torch class between logits and scores, as sentence-transformers

@@ -12,7 +12,7 @@ namespace {
 // Indexed by ModelType.
 constexpr std::array kFamilies = {&kBertFamily,       &kDistilBertFamily, &kRobertaFamily,
                                   &kXlmRobertaFamily, &kCamembertFamily,  &kElectraFamily,
-                                  &kMPNetFamily,      &kDebertaV2Family};
+                                  &kMPNetFamily,      &kDebertaV2Family,  &kModernBertFamily};
 
 }  // namespace
 
@@ -29,6 +29,19 @@ MaskedHeadNames masked_head_names_of(const ModelConfig& config) {
 int first_position(const ModelConfig& config) {
   const ModelFamily& family = family_of(config);
   return family.first_position ? family.first_position(config) : 0;
+}
+
+bool is_pre_norm(const ModelConfig& config) {
+  return family_of(config).layer_kind == LayerKind::kPreNorm;
+}
+
+Activation always_gelu(const ModelConfig&) {
+  return Activation::kGelu;
+}
+
+Activation masked_activation(const ModelConfig& config) {
+  const ModelFamily& family = family_of(config);
+  return family.masked_activation ? family.masked_activation(config) : config.activation;
 }
 
 int longest_text(const ModelConfig& config) {

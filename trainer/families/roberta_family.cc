@@ -63,7 +63,7 @@ constexpr ModelFamily roberta(std::string_view name, std::string_view class_name
                       .masked_norm = "lm_head.layer_norm",
                       .masked_output = "lm_head"},
           .drops_attention_output = true,
-          .masked_activation = Activation::kGelu,
+          .masked_activation = always_gelu,
           .first_position = first_roberta_position,
           .head = roberta_head,
           .read = read_roberta,

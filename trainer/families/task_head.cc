@@ -58,6 +58,7 @@ const TaskHead& head_of(Task task) {
 bool reads_all_tokens(const ModelConfig& config) {
   switch (head_of(config).rows) {
     case HeadRows::kFirstTokens:
+      return config.classifier_pooling != TextPooling::kCls;
     case HeadRows::kMaskedTokens:
       return false;
     case HeadRows::kAllTokens:

@@ -11,7 +11,8 @@
 
 namespace dtl::trainer {
 
-// Rows of the encoder's output [T, H]: each sequence's first token; all tokens; those over which
+// Rows of the encoder's output [T, H]: each sequence's first token, or the mean of its tokens if
+// config.classifier_pooling says so; all tokens; those over which
 // config.embedding pools; or masked tokens.
 enum class HeadRows { kFirstTokens, kAllTokens, kPooledTokens, kMaskedTokens };
 // Rows of the head's outputs: one per sequence or one per token.

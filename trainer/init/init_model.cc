@@ -149,6 +149,7 @@ bool parse(const std::vector<std::string>& arguments, InitSettings& settings) {
     config.task = Task::kEmbeddings;  // whose head has no tensors
   }
   config.hidden_dropout = config.attention_dropout = config.classifier_dropout = settings.dropout;
+  config.pre_norm.feed_forward_dropout = settings.dropout;
   return true;
 }
 
@@ -250,6 +251,12 @@ NewModel make_model(const TextDataset& dataset, ModelConfig config, bool lower_c
         Exit::kUsage, fmt::format("--hidden_size {}", config.hidden_size),
         fmt::format("not a multiple of --num_attention_heads {}", config.heads),
         fmt::format("--hidden_size {}", (config.hidden_size / config.heads + 1) * config.heads));
+  }
+  if (is_pre_norm(config) && config.hidden_size / config.heads % 2 != 0) {
+    throw Error(Exit::kUsage, fmt::format("--num_attention_heads {}", config.heads),
+                fmt::format("a head would have {} numbers; rotary positions need an even number",
+                            config.hidden_size / config.heads),
+                fmt::format("--hidden_size {}", 2 * config.hidden_size));
   }
   std::vector<std::string> vocabulary =
       learn_vocabulary(dataset, {.size = config.vocab_size, .lower_case = lower_case});

@@ -124,21 +124,31 @@ void visit(Visitor& v, DebertaConfig& config) {
   v(pooler_dropout);
 }
 
+template <class Visitor>
+void visit(Visitor& v, PreNormConfig& config) {
+  auto& [global_every, local, local_attention, global_theta, local_theta, feed_forward_dropout,
+         head_activation, attention_bias, feed_forward_bias, norm_bias, head_bias, masked_bias,
+         initializer_cutoff] = config;
+  v(global_every), v(local), v(local_attention), v(global_theta), v(local_theta);
+  v(feed_forward_dropout), v(head_activation), v(attention_bias), v(feed_forward_bias);
+  v(norm_bias), v(head_bias), v(masked_bias), v(initializer_cutoff);
+}
+
 // Visits every field. The compiler rejects a list that lacks one.
 template <class Visitor>
 void visit(Visitor& v, ModelConfig& config) {
   auto& [type, vocab_size, hidden_size, embedding_size, layers, heads, intermediate_size,
          max_positions, type_vocab_size, activation, hidden_dropout, attention_dropout,
          classifier_dropout, summary_dropout, layer_norm_eps, initializer_range, pad_token_id,
-         qa_dropout, sinusoidal_positions, deberta, labels, task, problem, columns, embedding,
-         score_activation, kept] = config;
+         qa_dropout, sinusoidal_positions, deberta, labels, task, problem, classifier_pooling,
+         pre_norm, columns, embedding, score_activation, kept] = config;
   v(type), v(vocab_size), v(hidden_size), v(embedding_size), v(layers), v(heads),
       v(intermediate_size);
   v(max_positions), v(type_vocab_size), v(activation), v(hidden_dropout), v(attention_dropout);
   v(classifier_dropout), v(summary_dropout), v(layer_norm_eps), v(initializer_range),
       v(pad_token_id), v(qa_dropout);
-  v(sinusoidal_positions), v(labels), v(task), v(problem);
-  visit(v, deberta), visit(v, embedding);
+  v(sinusoidal_positions), v(labels), v(task), v(problem), v(classifier_pooling);
+  visit(v, deberta), visit(v, pre_norm), visit(v, embedding);
   // Only rank 0 reads data and writes folders.
   static_cast<void>(columns), static_cast<void>(score_activation), static_cast<void>(kept);
 }

@@ -6,6 +6,7 @@
 
 #include "trainer/families/model_family.h"
 #include "trainer/layers/affine.h"
+#include "trainer/layers/row_norm.h"
 
 namespace dtl::trainer {
 namespace {
@@ -56,6 +57,7 @@ InputState<S> input_forward(const Pass& pass, const ParameterLayout& layout, con
   state.rstd = pass.arena.take<S>(T);
   S* output = pass.arena.take<S>(T * E);
   state.output = state.embedded = output;
+  const S* beta = bias_or_zeros(pass, parameters, layout.embedding_norm_bias, E);
   const Dropout dropout(pass.config.hidden_dropout);
   state.mask = hidden_mask(pass, pass.config.hidden_dropout, kEmbeddingSite, pass.batch.starts, E);
   for_rows(pass.pool, T, E, [&](std::int64_t first, std::int64_t count) {
@@ -73,7 +75,7 @@ InputState<S> input_forward(const Pass& pass, const ParameterLayout& layout, con
                              S(1),
                              nullptr,
                              parameters + layout.embedding_norm_weight,
-                             parameters + layout.embedding_norm_bias,
+                             beta,
                              static_cast<S>(pass.config.layer_norm_eps)};
     kernels<S>().norm(count, E, input, state.normed + at, output + at, state.rstd + first);
     if (state.mask) {
@@ -122,7 +124,9 @@ void input_backward(const Pass& pass, const ParameterLayout& layout, const Input
     kernels<S>().norm_backward(count, E, normed, d + at, d + at, partial);
   });
   kernels<S>().add(E, sums, gradients + layout.embedding_norm_weight);
-  kernels<S>().add(E, sums + E, gradients + layout.embedding_norm_bias);
+  if (layout.embedding_norm_bias >= 0) {
+    kernels<S>().add(E, sums + E, gradients + layout.embedding_norm_bias);
+  }
   for (std::int64_t t = 0; t < T; ++t) {
     const S* row = d + t * E;
     const InputRows to = rows_of(pass, layout, state, t);

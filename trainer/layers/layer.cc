@@ -3,33 +3,12 @@
 #include "trainer/layers/layer.h"
 
 #include "trainer/families/model_family.h"
+#include "trainer/layers/linear.h"
+#include "trainer/layers/pre_norm_layer.h"
 #include "trainer/maths/gemm.h"
 
 namespace dtl::trainer {
 namespace {
-
-// y [rows, out] = x [rows, in] W^T, W stored [out, in].
-template <class S>
-void linear(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, const S* x,
-            const S* weight, S* y, std::int64_t y_stride) {
-  matmul<S>(pass.pool, {rows, out, in}, {x, in}, {weight, in, Op::kTranspose}, S(0), {y, y_stride},
-            pass.precision);
-}
-
-// dx [rows, in] = beta dx + dy W. beta 1 adds to a gradient from another branch.
-template <class S>
-void linear_dx(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, Matrix<S> dy,
-               const S* weight, S beta, S* dx) {
-  matmul<S>(pass.pool, {rows, in, out}, dy, {weight, in}, beta, {dx, in}, pass.precision);
-}
-
-// dW [out, in] += dy^T x. Adds, because micro-batches accumulate in `gradients`.
-template <class S>
-void linear_dw(const Pass& pass, std::int64_t rows, std::int64_t out, std::int64_t in, const S* dy,
-               std::int64_t dy_stride, const S* x, S* dweight) {
-  matmul<S>(pass.pool, {out, in, rows}, {dy, dy_stride, Op::kTranspose}, {x, in}, S(1),
-            {dweight, in}, pass.precision);
-}
 
 // y = norm(dropout(x + bias) + residual); x becomes the normalised rows.
 template <class S>
@@ -309,6 +288,9 @@ std::uint8_t* hidden_mask(const Pass& pass, double probability, std::uint32_t si
 template <class S>
 LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer,
                             const RowChoice* choice, const S* parameters, const S* input) {
+  if (is_pre_norm(pass.config)) {
+    return pre_norm_forward<S>(pass, at, layer, choice, parameters, input);
+  }
   const std::int64_t H = pass.config.hidden_size;
   LayerState<S> state;
   state.is_lowest = layer == 0;
@@ -338,6 +320,9 @@ LayerState<S> layer_forward(const Pass& pass, const LayerOffsets& at, int layer,
 template <class S>
 void layer_backward(const Pass& pass, const LayerOffsets& at, const LayerState<S>& state,
                     const S* parameters, S* d, S* gradients, const GradientsDone& done) {
+  if (is_pre_norm(pass.config)) {
+    return pre_norm_backward<S>(pass, at, state, parameters, d, gradients, done);
+  }
   const std::int64_t H = pass.config.hidden_size;
   // Release scratch between backward's two halves: the larger half counts, not the sum.
   const std::size_t before = pass.arena.mark();

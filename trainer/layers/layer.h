@@ -7,6 +7,7 @@
 // A head may read only some rows: a classifier's, each sequence's first token. Then the last layer
 // computes keys and values for all tokens and everything else for these rows only, [R, H]. That is
 // exact. Padding is computed like other tokens, but no token attends to it.
+// Families with pre-norm layers have those of pre_norm_layer.h instead, with the same functions.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "trainer/layers/batch.h"
 #include "trainer/layers/dropout.h"
 #include "trainer/layers/parameters.h"
+#include "trainer/layers/rotary.h"
 #include "trainer/layers/score_terms.h"
 #include "trainer/maths/gemm.h"
 #include "trainer/maths/kernels.h"
@@ -34,6 +36,7 @@ struct Pass {
   ThreadPool& pool;
   Arena& arena;
   Precision precision = Precision::kFloat32;  // of the layers' products
+  const RotaryTables* rotary = nullptr;       // of pre-norm layers
 };
 
 // The rows that a last layer computes, if not all.
@@ -62,7 +65,11 @@ struct LayerState {
   S* up = nullptr;                           // [R, I]; backward recomputes gelu(up) and h
   std::uint8_t* down_mask = nullptr;         // [R, H] or null
   S *normed2 = nullptr, *rstd2 = nullptr;
-  S* output = nullptr;                   // [R, H]
+  S* output = nullptr;  // [R, H]
+  // Pre-norm layers: their number; the rows between attention and feed-forward part; the factors of
+  // the activated rows. They keep no probabilities, and `up` is the other half.
+  int number = 0;
+  S *middle = nullptr, *gate = nullptr;  // [R, H], [R, I]
   std::unique_ptr<ScoreTerms<S>> terms;  // what the family adds to the scores; null: nothing
 };
 

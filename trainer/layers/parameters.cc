@@ -41,6 +41,7 @@ class Builder {
     info.decay = decay;
     info.initial = initial;
     info.head = head;
+    if (initial == InitialValue::kNormal) info.normal = normal;
     layout_.total = info.offset + info.count;
     layout_.tensors.push_back(info);
     return info.offset;
@@ -60,7 +61,13 @@ class Builder {
     layout_.blocks.push_back({begin, layout_.total});
   }
 
+  // A bias or norm that there may not be; -1: none.
+  std::int64_t bias_if(bool has, const std::string& name, std::int64_t size) {
+    return has ? bias(name, size) : -1;
+  }
+
   bool head = false;
+  NormalShape normal = {};  // of the next weights
 
  private:
   ParameterLayout& layout_;
@@ -95,18 +102,64 @@ LayerOffsets add_layer(Builder& build, const TensorNames& names, int number, std
   return at;
 }
 
+// Initial values of pre-norm encoders: those of products that add to the residual branch are the
+// smaller the more layers add to it.
+struct PreNormShapes {
+  NormalShape in, out, output;  // of the head's output layer
+  explicit PreNormShapes(const ModelConfig& config)
+      : in{config.initializer_range, config.pre_norm.initializer_cutoff},
+        out{config.initializer_range / std::sqrt(2.0 * config.layers), in.cutoff},
+        output{1 / std::sqrt(static_cast<double>(config.hidden_size)), in.cutoff} {}
+};
+
+// Shapes by name: the first layer has no norm before attention.
+LayerOffsets add_pre_norm_layer(Builder& build, const ModelConfig& config, int number) {
+  const TensorNames& names = family_of(config).tensors;
+  const PreNormConfig& own = config.pre_norm;
+  const PreNormShapes shapes(config);
+  const std::int64_t H = config.hidden_size, I = config.intermediate_size;
+  const auto named = [&](std::string_view part) {
+    return fmt::format("{}{}{}", names.layer, number, part);
+  };
+  LayerOffsets at{};
+  at.norm1_weight = number == 0 ? -1 : build.norm(named(names.norm1), H);
+  at.norm1_bias = build.bias_if(number > 0 && own.norm_bias, named(names.norm1), H);
+  build.normal = shapes.in;
+  at.qkv_weight = build.weight(named(names.fused_qkv), {3 * H, H});
+  at.qkv_bias = build.bias_if(own.attention_bias, named(names.fused_qkv), 3 * H);
+  build.normal = shapes.out;
+  at.out_weight = build.weight(named(names.out), {H, H});
+  at.out_bias = build.bias_if(own.attention_bias, named(names.out), H);
+  at.norm2_weight = build.norm(named(names.norm2), H);
+  at.norm2_bias = build.bias_if(own.norm_bias, named(names.norm2), H);
+  build.normal = shapes.in;
+  at.up_weight = build.weight(named(names.up), {2 * I, H});
+  at.up_bias = build.bias_if(own.feed_forward_bias, named(names.up), 2 * I);
+  build.normal = shapes.out;
+  at.down_weight = build.weight(named(names.down), {H, I});
+  at.down_bias = build.bias_if(own.feed_forward_bias, named(names.down), H);
+  if (number + 1 == config.layers) {
+    const std::string name(names.final_norm);
+    at.final_weight = build.norm(name, H);
+    at.final_bias = build.bias_if(own.norm_bias, name, H);
+  }
+  return at;
+}
+
 void add_embeddings(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
   const TensorNames& names = family_of(config).tensors;
   const std::int64_t E = embedding_width(config), H = config.hidden_size;
+  if (is_pre_norm(config)) build.normal = PreNormShapes(config).in;
   layout.word = build.weight(std::string(names.word), {config.vocab_size, E});
-  if (config.deberta.position_table) {
+  if (config.deberta.position_table && !names.position.empty()) {
     layout.position = build.weight(std::string(names.position), {config.max_positions, E});
   }
   if (config.type_vocab_size > 0 && !names.type.empty()) {
     layout.type = build.weight(std::string(names.type), {config.type_vocab_size, E});
   }
   layout.embedding_norm_weight = build.norm(std::string(names.embedding_norm), E);
-  layout.embedding_norm_bias = build.bias(std::string(names.embedding_norm), E);
+  layout.embedding_norm_bias = build.bias_if(!is_pre_norm(config) || config.pre_norm.norm_bias,
+                                             std::string(names.embedding_norm), E);
   if (E != H) {
     layout.project_weight = build.weight(std::string(names.project), {H, E});
     layout.project_bias = build.bias(std::string(names.project), H);
@@ -163,6 +216,7 @@ void share_projections(const ModelConfig& config, LayerOffsets& at) {
 
 LayerOffsets add_encoder_layer(Builder& build, const ModelConfig& config, int number,
                                DistanceOffsets distances) {
+  if (is_pre_norm(config)) return add_pre_norm_layer(build, config, number);
   const DebertaConfig& deberta = config.deberta;
   const bool own = deberta.relative && !deberta.shares_weights;
   if (own) add_distance_projections(build, config, number, distances);
@@ -190,13 +244,17 @@ void add_dense_layers(Builder& build, const ModelConfig& config, ParameterLayout
 void add_masked_head(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
   const MaskedHeadNames names = masked_head_names_of(config);
   const std::int64_t E = embedding_width(config), H = config.hidden_size;
+  const bool any = !is_pre_norm(config);
+  const PreNormConfig& own = config.pre_norm;
   build.head = true;
+  if (!any) build.normal = PreNormShapes(config).out;
   layout.pool_weight = build.weight(std::string(names.dense), {E, H});
-  layout.pool_bias = build.bias(std::string(names.dense), E);
+  layout.pool_bias = build.bias_if(any || own.head_bias, std::string(names.dense), E);
   layout.head_norm_weight = build.norm(std::string(names.norm), E);
-  layout.head_norm_bias = build.bias(std::string(names.norm), E);
+  layout.head_norm_bias = build.bias_if(any || own.norm_bias, std::string(names.norm), E);
   layout.class_weight = layout.word;
-  layout.class_bias = build.bias(std::string(names.output), config.vocab_size);
+  layout.class_bias =
+      build.bias_if(any || own.masked_bias, std::string(names.output), config.vocab_size);
 }
 
 void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout) {
@@ -208,21 +266,20 @@ void add_head(Builder& build, const ModelConfig& config, ParameterLayout& layout
     const std::string dense(form.dense);
     // BERT's pooler is part of the pre-trained encoder; DistilBERT's pre_classifier is not.
     build.head = !form.dense_is_of_encoder;
+    if (is_pre_norm(config)) build.normal = PreNormShapes(config).out;
     layout.pool_weight = build.weight(dense, {H, H});
-    layout.pool_bias = build.bias(dense, H);
+    layout.pool_bias = build.bias_if(form.dense_bias, dense, H);
   }
   build.head = true;
+  if (!form.norm.empty()) {
+    const std::string norm(form.norm);
+    layout.head_norm_weight = build.norm(norm, H);
+    layout.head_norm_bias = build.bias_if(form.norm_bias, norm, H);
+  }
+  if (is_pre_norm(config)) build.normal = PreNormShapes(config).output;
   const std::string name(form.output);
   layout.class_weight = build.weight(name, {O, H});
   layout.class_bias = build.bias(name, O);
-}
-
-// 64-bit FNV-1a: the offset basis and prime are the algorithm's.
-std::uint64_t fnv(const void* bytes, std::size_t count) {
-  std::uint64_t hash = 0xCBF29CE484222325;
-  const auto* at = static_cast<const unsigned char*>(bytes);
-  for (std::size_t i = 0; i < count; ++i) hash = (hash ^ at[i]) * 0x100000001B3;
-  return hash;
 }
 
 }  // namespace
@@ -242,6 +299,7 @@ ParameterLayout layout_parameters(const ModelConfig& config) {
   }
   add_head(build, config, layout);
   build.close_block();
+  layout.after_words = layout.tensors[1].offset;
   return layout;
 }
 
@@ -251,34 +309,8 @@ std::int64_t parameter_count(const ParameterLayout& layout) {
   return count;
 }
 
-void initialise(const ParameterInfo& tensor, double range, std::uint64_t seed, float* parameters) {
-  float* values = parameters + tensor.offset;
-  // Use the name, not the offset: adding or removing tensors must not change other tensors.
-  const std::uint64_t key = mix(seed ^ fnv(tensor.name.data(), tensor.name.size()));
-  for (std::int64_t i = 0; i < tensor.count; ++i) {
-    switch (tensor.initial) {
-      case InitialValue::kZero:
-        values[i] = 0;
-        break;
-      case InitialValue::kOne:
-        values[i] = 1;
-        break;
-      case InitialValue::kNormal: {  // Box-Muller
-        const std::uint64_t bits = mix(key + static_cast<std::uint64_t>(i));
-        // + 0.5 keeps the logarithm finite: radius_u is never 0.
-        const double radius_u = (static_cast<double>(bits >> 32) + 0.5) * 0x1p-32;
-        const double angle_u = static_cast<double>(bits & 0xFFFFFFFF) * 0x1p-32;
-        // Use one number of each pair, so that each number depends only on its own index.
-        values[i] = static_cast<float>(range * std::sqrt(-2.0 * std::log(radius_u)) *
-                                       std::cos(2.0 * std::numbers::pi * angle_u));
-        break;
-      }
-    }
-  }
-}
-
-// As fnv(), but by floats: a quarter of the multiplications. Includes the gaps between tensors,
-// which are 0 on every rank.
+// 64-bit FNV-1a, but by floats: a quarter of the multiplications. Includes the gaps between
+// tensors, which are 0 on every rank.
 std::uint64_t parameter_hash(const std::vector<float>& parameters) {
   std::uint64_t hash = 0xCBF29CE484222325;
   for (const float value : parameters) {

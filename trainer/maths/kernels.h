@@ -62,6 +62,11 @@ struct Kernels {
   // sums[cols] += column sums of x.
   void (*column_sums)(std::int64_t rows, std::int64_t cols, const S* x, S* sums);
   void (*add)(std::int64_t count, const S* x, S* sum);
+  void (*multiply)(std::int64_t count, const S* x, S* product);  // product *= x
+  // Turns the pairs (x[i], x[half + i]) of each head [2 half] by an angle: cosines [half] and sines
+  // [half] times sign.
+  void (*rotate)(std::int64_t heads, std::int64_t half, const float* cosines, const float* sines,
+                 S sign, S* x);
 };
 
 // A step's values for a kernel, in float. step/optimizer.cc computes them once per step.

@@ -310,12 +310,42 @@ void add(std::int64_t count, const S* x, S* sum) {
   for (std::int64_t i = 0; i < count; ++i) sum[i] += x[i];
 }
 
+template <class S>
+void multiply(std::int64_t count, const S* x, S* product) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) product[i] *= x[i];
+}
+
+template <class S>
+void rotate(std::int64_t heads, std::int64_t half, const float* cosines, const float* sines, S sign,
+            S* x) {
+  for (std::int64_t head = 0; head < heads; ++head, x += 2 * half) {
+    S* other = x + half;
+#pragma omp simd
+    for (std::int64_t i = 0; i < half; ++i) {
+      const S cosine = static_cast<S>(cosines[i]), sine = sign * static_cast<S>(sines[i]);
+      const S first = x[i], second = other[i];
+      x[i] = first * cosine - second * sine;
+      other[i] = second * cosine + first * sine;
+    }
+  }
+}
+
 // In the order of Kernels' members (kernels.h).
 template <class S>
-constexpr Kernels<S> kTable = {
-    activation<S>, activation_backward<S>, norm<S>,       norm_output<S>, norm_backward<S>,
-    softmax<S>,    softmax_backward<S>,    apply_mask<S>, add_bias<S>,    column_sums<S>,
-    add<S>};
+constexpr Kernels<S> kTable = {activation<S>,
+                               activation_backward<S>,
+                               norm<S>,
+                               norm_output<S>,
+                               norm_backward<S>,
+                               softmax<S>,
+                               softmax_backward<S>,
+                               apply_mask<S>,
+                               add_bias<S>,
+                               column_sums<S>,
+                               add<S>,
+                               multiply<S>,
+                               rotate<S>};
 
 }  // namespace
 

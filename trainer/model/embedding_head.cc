@@ -1,4 +1,4 @@
-// Pooling reads every token once; all else is one row per text, a thousandth of the arithmetic.
+// One row per text: a thousandth of the arithmetic.
 #include "trainer/model/embedding_head.h"
 
 #include <algorithm>
@@ -7,100 +7,11 @@
 
 #include "trainer/families/task_head.h"
 #include "trainer/layers/affine.h"
+#include "trainer/model/text_pooling.h"
 #include "trainer/model/unit_rows.h"
 
 namespace dtl::trainer {
 namespace {
-
-// Calls task(text) for each, on the pool's threads.
-template <class Task>
-void for_texts(const Pass& pass, const Task& task) {
-  const std::int64_t texts = pass.batch.sequences();
-  pass.pool.run(texts, 2 * pass.batch.tokens() * pass.config.hidden_size,
-                [&](std::int64_t text, int) { task(text); });
-}
-
-// The weight of token i of n, for the poolings that are sums.
-double token_weight(TextPooling pooling, std::int64_t i, std::int64_t n) {
-  const auto count = static_cast<double>(n);
-  switch (pooling) {
-    case TextPooling::kMean:
-      return 1 / count;
-    case TextPooling::kMeanSqrtLength:
-      return 1 / std::sqrt(count);
-    case TextPooling::kWeightedMean:
-      return static_cast<double>(i + 1) / (count * (count + 1) / 2);
-    case TextPooling::kLastToken:
-      return i + 1 == n ? 1 : 0;
-    case TextPooling::kCls:
-      return i == 0 ? 1 : 0;
-    case TextPooling::kMax:
-      break;  // not a sum
-  }
-  __builtin_unreachable();
-}
-
-// The largest of each column of tokens [n, H], the first if several are.
-template <class S>
-void pool_highest(std::int64_t n, std::int64_t H, const S* tokens, S* row, std::int32_t* highest) {
-  std::copy_n(tokens, H, row);
-  std::fill_n(highest, H, 0);
-  for (std::int64_t i = 1; i < n; ++i) {
-    for (std::int64_t h = 0; h < H; ++h) {
-      if (tokens[i * H + h] <= row[h]) continue;
-      row[h] = tokens[i * H + h];
-      highest[h] = static_cast<std::int32_t>(i);
-    }
-  }
-}
-
-// Returns the pooled rows [B, H].
-template <class S>
-const S* pool_texts(const Pass& pass, const S* hidden, EmbeddingState<S>& state) {
-  const std::int64_t H = pass.config.hidden_size, B = pass.batch.sequences();
-  const TextPooling pooling = pass.config.embedding.pooling;
-  if (pooling == TextPooling::kCls) return hidden;
-  S* pooled = pass.arena.take<S>(B * H);
-  if (pooling == TextPooling::kMax) state.highest = pass.arena.take<std::int32_t>(B * H);
-  for_texts(pass, [&](std::int64_t b) {
-    const std::int64_t n = pass.batch.own_length(b);
-    const S* tokens = hidden + pass.batch.starts[static_cast<std::size_t>(b)] * H;
-    S* row = pooled + b * H;
-    if (pooling == TextPooling::kMax) {
-      return pool_highest(n, H, tokens, row, state.highest + b * H);
-    }
-    std::fill_n(row, H, S(0));
-    for (std::int64_t i = 0; i < n; ++i) {
-      const auto weight = static_cast<S>(token_weight(pooling, i, n));
-      for (std::int64_t h = 0; h < H; ++h) row[h] += weight * tokens[i * H + h];
-    }
-  });
-  return pooled;
-}
-
-// d [B, H] -> gradient at the tokens [T, H]; that of padding is 0.
-template <class S>
-const S* pool_backward(const Pass& pass, const EmbeddingState<S>& state, const S* d) {
-  const std::int64_t H = pass.config.hidden_size;
-  const TextPooling pooling = pass.config.embedding.pooling;
-  if (pooling == TextPooling::kCls) return d;
-  S* dtokens = pass.arena.take<S>(pass.batch.tokens() * H);
-  for_texts(pass, [&](std::int64_t b) {
-    const std::int64_t n = pass.batch.own_length(b);
-    S* tokens = dtokens + pass.batch.starts[static_cast<std::size_t>(b)] * H;
-    const S* row = d + b * H;
-    std::fill_n(tokens, pass.batch.length(b) * H, S(0));
-    if (pooling == TextPooling::kMax) {
-      for (std::int64_t h = 0; h < H; ++h) tokens[state.highest[b * H + h] * H + h] = row[h];
-      return;
-    }
-    for (std::int64_t i = 0; i < n; ++i) {
-      const auto weight = static_cast<S>(token_weight(pooling, i, n));
-      for (std::int64_t h = 0; h < H; ++h) tokens[i * H + h] = weight * row[h];
-    }
-  });
-  return dtokens;
-}
 
 double activate(DenseActivation activation, double x) {
   switch (activation) {
@@ -229,7 +140,7 @@ template <class S>
 EmbeddingState<S> embedding_forward(const Pass& pass, const ParameterLayout& layout,
                                     const S* parameters, const S* hidden) {
   EmbeddingState<S> state;
-  const S* x = pool_texts(pass, hidden, state);
+  const S* x = pool_texts(pass, pass.config.embedding.pooling, hidden, &state.highest);
   x = dense_forward(pass, layout, parameters, x, state);
   if (pass.config.embedding.normalize) {
     normalize(pass, x, state);
@@ -248,7 +159,7 @@ const S* embedding_backward(const Pass& pass, const ParameterLayout& layout,
   const S* d =
       pass.config.embedding.normalize ? normalize_backward(pass, state, doutputs) : doutputs;
   d = dense_backward(pass, layout, state, parameters, d, gradients);
-  return pool_backward(pass, state, d);
+  return pool_texts_backward(pass, pass.config.embedding.pooling, state.highest, d);
 }
 
 template EmbeddingState<float> embedding_forward<float>(const Pass&, const ParameterLayout&,

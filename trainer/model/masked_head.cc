@@ -6,16 +6,10 @@
 #include <vector>
 
 #include "trainer/families/model_family.h"
+#include "trainer/layers/row_norm.h"
 #include "trainer/maths/gemm.h"
 
 namespace dtl::trainer {
-namespace {
-
-Activation activation_of(const Pass& pass) {
-  return family_of(pass.config).masked_activation.value_or(pass.config.activation);
-}
-
-}  // namespace
 
 template <class S>
 MaskedHeadState<S> masked_head_forward(const Pass& pass, const ParameterLayout& layout,
@@ -32,21 +26,17 @@ MaskedHeadState<S> masked_head_forward(const Pass& pass, const ParameterLayout& 
   state.logits = pass.arena.take<S>(M * V);
   matmul<S>(pass.pool, {M, E, H}, {hidden, H}, {parameters + layout.pool_weight, H, Op::kTranspose},
             S(0), {state.dense, E});
+  const S* bias = bias_or_zeros(pass, parameters, layout.pool_bias, E);
   for_rows(pass.pool, M, E, [&](std::int64_t first, std::int64_t count) {
     const std::int64_t at = first * E;
-    kernels<S>().activation(activation_of(pass), count, E, state.dense + at,
-                            parameters + layout.pool_bias, state.normed + at);
-    const NormInput<S> input{nullptr,
-                             nullptr,
-                             S(1),
-                             nullptr,
-                             parameters + layout.head_norm_weight,
-                             parameters + layout.head_norm_bias,
-                             static_cast<S>(pass.config.layer_norm_eps)};
-    kernels<S>().norm(count, E, input, state.normed + at, state.words + at, state.rstd + first);
+    kernels<S>().activation(masked_activation(pass.config), count, E, state.dense + at, bias,
+                            state.normed + at);
   });
+  norm_rows(pass, M, {layout.head_norm_weight, layout.head_norm_bias, E}, parameters, state.normed,
+            state.words, state.rstd);
   matmul<S>(pass.pool, {M, V, E}, {state.words, E}, {parameters + layout.word, E, Op::kTranspose},
             S(0), {state.logits, V});
+  if (layout.class_bias < 0) return state;
   for_rows(pass.pool, M, V, [&](std::int64_t first, std::int64_t count) {
     kernels<S>().add_bias(count, V, state.logits + first * V, parameters + layout.class_bias);
   });
@@ -87,38 +77,26 @@ S* masked_head_backward(const Pass& pass, const ParameterLayout& layout,
   const std::int64_t E = embedding_width(pass.config), H = pass.config.hidden_size;
   const std::int64_t V = pass.config.vocab_size, M = state.rows;
   S* d = state.logits;  // p - 1 at the original, times weight
-  sum_over_rows<S>(pass, M, V, gradients + layout.class_bias,
-                   [&](std::int64_t first, std::int64_t count, S* sums) {
-                     for (std::int64_t row = first; row < first + count; ++row) {
-                       S* x = d + row * V;
-                       x[pass.batch.originals[static_cast<std::size_t>(row)]] -= S(1);
-                       for (std::int64_t v = 0; v < V; ++v) x[v] *= weight;
-                     }
-                     kernels<S>().column_sums(count, V, d + first * V, sums);
-                   });
+  S* dbias = gradient_or_unused(pass, gradients, layout.class_bias, V);
+  sum_over_rows<S>(pass, M, V, dbias, [&](std::int64_t first, std::int64_t count, S* sums) {
+    for (std::int64_t row = first; row < first + count; ++row) {
+      S* x = d + row * V;
+      x[pass.batch.originals[static_cast<std::size_t>(row)]] -= S(1);
+      for (std::int64_t v = 0; v < V; ++v) x[v] *= weight;
+    }
+    kernels<S>().column_sums(count, V, d + first * V, sums);
+  });
   matmul<S>(pass.pool, {V, E, M}, {d, V, Op::kTranspose}, {state.words, E}, S(1),
             {gradients + layout.word, E});
   S* dwords = pass.arena.take<S>(M * E);
   matmul<S>(pass.pool, {M, E, V}, {d, V}, {parameters + layout.word, E}, S(0), {dwords, E});
-  S* sums = pass.arena.take<S>(3 * E);
-  std::fill(sums, sums + 3 * E, S(0));  // the last third would be for a bias before the norm
-  sum_over_rows<S>(pass, M, 3 * E, sums, [&](std::int64_t first, std::int64_t count, S* partial) {
-    const std::int64_t at = first * E;
-    const NormOutput<S> normed{dwords + at,
-                               state.normed + at,
-                               state.rstd + first,
-                               parameters + layout.head_norm_weight,
-                               nullptr,
-                               S(1)};
-    kernels<S>().norm_backward(count, E, normed, dwords + at, dwords + at, partial);
-  });
-  kernels<S>().add(E, sums, gradients + layout.head_norm_weight);
-  kernels<S>().add(E, sums + E, gradients + layout.head_norm_bias);
+  norm_rows_backward<S>(pass, M, {layout.head_norm_weight, layout.head_norm_bias, E}, parameters,
+                        {state.normed, state.rstd}, dwords, dwords, gradients);
   S* activated = pass.arena.take<S>(M * E);  // which nobody needs
-  sum_over_rows<S>(pass, M, E, gradients + layout.pool_bias,
+  sum_over_rows<S>(pass, M, E, gradient_or_unused(pass, gradients, layout.pool_bias, E),
                    [&](std::int64_t first, std::int64_t count, S* partial) {
                      const std::int64_t at = first * E;
-                     kernels<S>().activation_backward(activation_of(pass), count, E,
+                     kernels<S>().activation_backward(masked_activation(pass.config), count, E,
                                                       state.dense + at, dwords + at, partial,
                                                       activated + at);
                    });

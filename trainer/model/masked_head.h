@@ -1,8 +1,9 @@
 #pragma once
 // The head of a masked language model, for the masked tokens only: with hidden rows h [M, H],
 //   n = norm(activation(h Wt^T + bt)),   logits [M, V] = n D^T + b,
-// where D are the word embeddings (tied), [V, E]. The loss is the cross entropy of each original
-// token. One thread calls; the pool does the work. It cannot fail.
+// with or without the biases bt and b and that of the norm, where D are the word embeddings (tied),
+// [V, E]. The loss is the cross entropy of each original token. One thread calls; the pool does the
+// work. It cannot fail.
 
 #include <cstdint>
 

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <utility>
 
+#include "trainer/families/model_family.h"
 #include "trainer/families/task_head.h"
 #include "trainer/maths/plain_nan.h"
 
@@ -41,7 +42,10 @@ template <class S>
 Pass Model<S>::start(const Batch& batch, const DropoutKey* dropout) {
   training_ = dropout != nullptr;
   if (dropout) dropout_ = *dropout;
-  return {config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
+  if (is_pre_norm(config_)) {
+    for (std::int64_t s = 0; s < batch.sequences(); ++s) rotary_.extend(config_, batch.length(s));
+  }
+  return pass_again(batch);
 }
 
 template <class S>
@@ -115,7 +119,7 @@ double Model<S>::backward(const S* parameters, const Batch& batch, S weight, S* 
 
 template <class S>
 Pass Model<S>::pass_again(const Batch& batch) {
-  return {config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_};
+  return {config_, batch, training_ ? &dropout_ : nullptr, pool_, arena_, precision_, &rotary_};
 }
 
 template <class S>

@@ -58,6 +58,7 @@ class Model {
   ThreadPool& pool_;
   LossSettings loss_;
   Precision precision_ = Precision::kFloat32;
+  RotaryTables rotary_;  // of the longest text so far; families with rotary positions only
   Arena arena_;
   DropoutKey dropout_;
   bool training_ = false;

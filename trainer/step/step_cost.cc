@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "trainer/families/model_family.h"
 #include "trainer/families/task_head.h"
 #include "trainer/layers/disentangled_terms.h"
+#include "trainer/layers/window_attention.h"
 
 namespace dtl::trainer {
 namespace {
@@ -18,36 +20,56 @@ double layer_flops(const ModelConfig& config, double tokens, double rows, double
   const double key_value = 2 * tokens * 2 * hidden * hidden;
   const double query_output = 2 * rows * 2 * hidden * hidden;
   const double attention = 2 * scores * 2 * hidden;
-  const double feed_forward = 2 * rows * 2 * hidden * inner;
+  // Up and down; a gated layer's up is twice as wide.
+  const double parts = is_pre_norm(config) ? 3 : 2;
+  const double feed_forward = parts * rows * 2 * hidden * inner;
   return key_value + query_output + attention + feed_forward;
+}
+
+struct Scores {
+  double all = 0, first = 0;  // of all rows of a layer, of first tokens only
+};
+
+// Padding has queries but no keys: length * own_length scores without a window.
+Scores layer_scores(const ModelConfig& config, const Batch& batch, int layer) {
+  const bool local = is_pre_norm(config) && config.pre_norm.is_local(layer);
+  const std::int64_t window = local ? config.pre_norm.local_window() : kWholeText;
+  Scores scores;
+  for (std::int64_t s = 0; s < batch.sequences(); ++s) {
+    scores.all += window_pairs(batch.length(s), batch.own_length(s), window);
+    scores.first += static_cast<double>(std::min(batch.own_length(s), window + 1));
+  }
+  return scores;
 }
 
 }  // namespace
 
 double product_flops(const ModelConfig& config, const Batch& batch) {
   const auto tokens = static_cast<double>(batch.tokens());
-  const auto sequences = static_cast<double>(batch.sequences());
-  double scores = 0;  // padding is seen by nobody
-  // Padding has queries but no keys: length * own_length scores.
-  for (std::int64_t s = 0; s < batch.sequences(); ++s) {
-    scores += static_cast<double>(batch.length(s)) * static_cast<double>(batch.own_length(s));
+  double sum = 0;
+  for (int layer = 0; layer + 1 < config.layers; ++layer) {
+    sum += layer_flops(config, tokens, tokens, layer_scores(config, batch, layer).all);
   }
-  const double full =
-      layer_flops(config, tokens, tokens, scores) + disentangled_flops(config, batch, 0);
   const double hidden = config.hidden_size, embedded = embedding_width(config);
-  double last = full, head = 0;
+  sum += (config.layers - 1) * disentangled_flops(config, batch, 0);
+  const Scores last = layer_scores(config, batch, config.layers - 1);
   if (config.task == Task::kMaskedLm) {
     const auto masked = static_cast<double>(batch.masked.size());
-    last = layer_flops(config, tokens, masked, masked * tokens / std::max(1.0, sequences)) +
-           disentangled_flops(config, batch, 0);  // close to all of its rows are needed
-    head = 2 * masked * embedded * (hidden + config.vocab_size);
+    sum += layer_flops(config, tokens, masked, last.all * masked / std::max(1.0, tokens));
+    sum += disentangled_flops(config, batch, 0);  // close to all of its rows are needed
+    sum += 2 * masked * embedded * (hidden + config.vocab_size);
   } else if (!reads_all_tokens(config)) {
-    // The last layer has one query per sequence, so one score per token.
-    last = layer_flops(config, tokens, sequences, tokens) + disentangled_flops(config, batch, 1);
+    // The last layer has one query per sequence.
+    const auto sequences = static_cast<double>(batch.sequences());
+    sum += layer_flops(config, tokens, sequences, last.first);
+    sum += disentangled_flops(config, batch, 1);
+  } else {
+    sum += layer_flops(config, tokens, tokens, last.all);
+    sum += disentangled_flops(config, batch, 0);
   }
+  if (embedded != hidden) sum += 2 * tokens * embedded * hidden;
   // Backward has two products for each: one for the gradient of either operand.
-  const double project = embedded == hidden ? 0 : 2 * tokens * embedded * hidden;
-  return 3 * (project + (config.layers - 1) * full + last + head);
+  return 3 * sum;
 }
 
 double measure_gemm_peak(ThreadPool& pool, Precision precision) {
