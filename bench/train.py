@@ -7,6 +7,7 @@
   bench/train.py --python PYTHON --task tokens --type distilbert sentences   # a label for each token
   bench/train.py --python PYTHON --task multi_label --type distilbert mrpc   # several for each text
   bench/train.py --python PYTHON --task masked full                          # masked tokens
+  bench/train.py --python PYTHON --type modernbert --length 2048 --batch 2 full   # long texts
 
 PYTHON has torch; the first has transformers, too. A round runs every contestant once, in an order
 that changes from round to round, on the same cores and threads; the tables show the median of the
@@ -23,6 +24,7 @@ longest allowed, as run_glue pads them. "start" is a whole run of dttrain on a f
 """
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -37,7 +39,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CLASSES, VOCABULARY, WARM_UP = 8, 30522, 2
 TORCH = os.path.join(HERE, "train_torch.py")
 LAYERS = {"bert": 12, "distilbert": 6, "roberta": 12, "xlm-roberta": 12, "camembert": 12, "electra": 12, "mpnet": 12,
-          "deberta-v2": 12}
+          "deberta-v2": 12, "modernbert": 22}
+# transformers' implementations of attention, where both are measured: "sdpa" is its default.
+ATTENTION = {"modernbert": ["sdpa", "eager"]}
 # Lengths of texts, including [CLS] and [SEP]: (mean, deviation, shortest, longest). Approximates
 # MRPC's pairs, SQuAD's windows of 384 and CoNLL-2003's sentences by truncated normal distributions.
 LENGTHS = {"full": (128, 0, 128, 128), "mrpc": (53, 14, 18, 128), "squad": (177, 65, 60, 384),
@@ -73,13 +77,13 @@ def run_json(a, command):
 
 def run_ours(a, precision):
     return run_json(a, [os.path.join(a.build, "train_steps"), a.examples, a.type, str(a.layers),
-                        str(VOCABULARY), str(a.batch), str(a.steps), str(a.threads), precision, a.task])
+                        str(VOCABULARY), str(a.batch), str(a.steps), str(a.threads), precision, a.task, str(a.hidden)])
 
 
-def run_torch(a, python, how, width, precision):
+def run_torch(a, python, how, width, precision, attention):
     command = [python, TORCH, "train", "--how", how, "--width", str(width), "--precision",
                precision, "--examples", a.examples, "--type", a.type, "--labels", a.task, "--vocabulary",
-               str(VOCABULARY)]
+               str(VOCABULARY), "--hidden", str(a.hidden), "--attention", attention]
     for key in ("layers", "batch", "steps", "threads"):
         command += [f"--{key}", str(getattr(a, key))]
     return run_json(a, command)
@@ -107,11 +111,11 @@ def contestants(a):
             # torch.compile would compile every new width again.
             if a.compile and a.part == "full" and encoder == "transformers":
                 hows.append("compiled")
-            for how in hows:
+            for how, attention in itertools.product(hows, ATTENTION.get(a.type, [""])):
                 for padding, width in widths.items():
-                    name = f"torch {version} {encoder} {how} {precision}{padding}"
-                    result[name] = (lambda y=python, h=how, w=width, p=precision:
-                                    run_torch(a, y, h, w, p))
+                    name = " ".join(filter(None, ["torch", version, encoder, how, attention, precision])) + padding
+                    result[name] = (lambda y=python, h=how, w=width, p=precision, t=attention:
+                                    run_torch(a, y, h, w, p, t))
     return result
 
 
@@ -234,6 +238,8 @@ def arguments():
     parser.add_argument("--task", choices=["texts", "tokens", "multi_label", "masked"], default="texts",
                         help="what has a label; masked: a masked language model")
     parser.add_argument("--layers", type=int, default=0, help="fewer flatter dttrain")
+    parser.add_argument("--hidden", type=int, default=768, help="width of modernbert; 64 in each head")
+    parser.add_argument("--length", type=int, default=0, help="tokens of all texts of part full (128)")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--steps", type=int, default=6)
@@ -244,6 +250,10 @@ def arguments():
     a = parser.parse_args()
     a.python = a.python or [sys.executable]
     a.layers = a.layers or LAYERS[a.type]
+    if a.hidden != 768 and a.type != "modernbert":
+        parser.error("--hidden is for --type modernbert")
+    if a.length:
+        LENGTHS["full"] = (a.length, 0, a.length, a.length)
     if a.short:
         a.layers, a.batch, a.steps, a.rounds = 1, 4, 3, 1
     return a

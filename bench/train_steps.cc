@@ -1,7 +1,8 @@
 // Training steps of an encoder with random weights, as dttrain runs them: a classifier of texts,
 // with one label each or any number, or of tokens; or a masked language model. train.py runs this
-// and the same steps in PyTorch. usage: train_steps EXAMPLES TYPE LAYERS VOCABULARY BATCH STEPS
-// THREADS float32|bf16 [texts|tokens|multi_label|masked]
+// and the same steps in PyTorch.
+// usage: train_steps EXAMPLES TYPE LAYERS VOCABULARY BATCH STEPS THREADS float32|bf16
+// [texts|tokens|multi_label|masked [HIDDEN]]
 //
 // EXAMPLES has a line "label id id ..." for each text; a token's label follows from its id, and the
 // bits of a text's label are its several labels. Prints
@@ -69,7 +70,7 @@ Examples read_examples(const std::string& path, const std::string& task, int voc
 }
 
 ModelConfig configuration(const std::string& type, int layers, int vocabulary,
-                          const std::string& task) {
+                          const std::string& task, int hidden) {
   ModelConfig config;
   if (task == "tokens") config.task = Task::kTokenClassification;
   if (task == "masked") config.task = Task::kMaskedLm;
@@ -79,6 +80,14 @@ ModelConfig configuration(const std::string& type, int layers, int vocabulary,
   config.max_positions = 512 + first_position(config);
   config.layers = layers;
   config.vocab_size = vocabulary;
+  config.hidden_size = hidden;
+  config.heads = hidden / 64;
+  config.intermediate_size = 4 * hidden;
+  if (is_pre_norm(config)) {  // as ModernBertConfig
+    config.intermediate_size = hidden * 3 / 2;
+    config.max_positions = 8192;
+    config.hidden_dropout = config.attention_dropout = config.classifier_dropout = 0;
+  }
   for (int i = 0; i < kClasses; ++i) config.labels.push_back(std::to_string(i));
   return config;
 }
@@ -116,7 +125,8 @@ int run(const std::vector<std::string>& arguments) {
   const std::string task = arguments.size() > 8 ? arguments[8] : "texts";
   const Examples examples = read_examples(arguments[0], task, std::stoi(arguments[3]));
   const ModelConfig config =
-      configuration(arguments[1], std::stoi(arguments[2]), std::stoi(arguments[3]), task);
+      configuration(arguments[1], std::stoi(arguments[2]), std::stoi(arguments[3]), task,
+                    arguments.size() > 9 ? std::stoi(arguments[9]) : 768);
   const int steps = std::stoi(arguments[5]);
   TrainSettings settings;
   settings.global_batch = std::stoi(arguments[4]);
@@ -159,9 +169,9 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 9 && argc != 10) {
+  if (argc < 9 || argc > 11) {
     std::cerr << "usage: train_steps EXAMPLES TYPE LAYERS VOCABULARY BATCH STEPS THREADS "
-                 "float32|bf16 [texts|tokens|multi_label|masked]\n";
+                 "float32|bf16 [texts|tokens|multi_label|masked [HIDDEN]]\n";
     return 64;
   }
   return run({argv + 1, argv + argc});

@@ -47,6 +47,10 @@ def config_of(transformers, a, **more):
     if a.type == "deberta-v2":  # as DeBERTa-v3
         more.update(relative_attention=True, position_buckets=256, norm_rel_ebd="layer_norm", share_att_key=True,
                     pos_att_type="p2c|c2p", position_biased_input=False)
+    if a.type == "modernbert":
+        return transformers.ModernBertConfig(
+            num_hidden_layers=a.layers, hidden_size=a.hidden, pad_token_id=0, num_attention_heads=a.hidden // 64,
+            intermediate_size=a.hidden * 3 // 2, vocab_size=a.vocabulary, **more)
     config = transformers.AutoConfig.for_model(
         a.type, hidden_size=768, num_hidden_layers=a.layers, num_attention_heads=12,
         intermediate_size=3072, vocab_size=a.vocabulary, **more)
@@ -65,6 +69,9 @@ def model_of(torch, a):
         a.labels, "SequenceClassification")
     problem = {"multi_label": "multi_label_classification"}.get(a.labels)
     config = config_of(transformers, a, num_labels=CLASSES, problem_type=problem)
+    if a.type == "modernbert":
+        # "eager" names how torch runs; attention is transformers' default, or its plainest.
+        config._attn_implementation = a.attention
     module = getattr(transformers, f"AutoModelFor{what}").from_config(config).train()
     model = torch.compile(module) if a.how == "compiled" else module
 
@@ -180,9 +187,9 @@ def make_folder(a):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("task", choices=["train", "start", "folder"])
-    for name in ("how", "precision", "type", "examples", "model", "labels"):
+    for name in ("how", "precision", "type", "examples", "model", "labels", "attention"):
         parser.add_argument(f"--{name}")
-    for name in ("layers", "batch", "steps", "threads", "width", "vocabulary"):
+    for name in ("layers", "batch", "steps", "threads", "width", "vocabulary", "hidden"):
         parser.add_argument(f"--{name}", type=int)
     a = parser.parse_args()
     {"train": train, "start": start, "folder": make_folder}[a.task](a)
