@@ -254,7 +254,7 @@ def main():
     parser.add_argument("dttrain")
     parser.add_argument("--folders", type=int, default=1)
     parser.add_argument("families", nargs="*", default=sorted(parity.FAMILIES))
-    a = parser.parse_args()
+    a = parser.parse_intermixed_args()
     torch.set_num_threads(1)
     transformers.utils.logging.disable_progress_bar()
     worst, cases = Worst(), 0
