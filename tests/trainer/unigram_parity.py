@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers,
+from tokenizers import (AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers,
                         trainers)
 from transformers import AutoTokenizer, CamembertTokenizer, DebertaV2Tokenizer, XLMRobertaTokenizer
 
@@ -153,7 +153,7 @@ def spm_folders(root, xlm, deberta):
 def whole_unigram(root, name, vocab, unknown, fallback, normalizer, pre_tokenizer, **options):
     learnt = Tokenizer(models.Unigram(vocab, unknown, fallback))
     return whole(root, name, learnt, template("<s>", "</s>", True, 0), normalizer=normalizer,
-                 pre_tokenizer=pre_tokenizer, decoder=decoders.Metaspace(), **options)
+                 pre_tokenizer=pre_tokenizer, **options)
 
 
 def learnt_folders(root, texts):
