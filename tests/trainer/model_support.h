@@ -12,9 +12,9 @@
 namespace dtl::trainer {
 
 // One of each kind of encoder; others differ from these in names only.
-inline constexpr std::array kEveryType = {ModelType::kBert,    ModelType::kDistilBert,
-                                          ModelType::kRoberta, ModelType::kElectra,
-                                          ModelType::kMPNet,   ModelType::kDebertaV2};
+inline constexpr std::array kEveryType = {
+    ModelType::kBert,  ModelType::kDistilBert, ModelType::kRoberta,   ModelType::kElectra,
+    ModelType::kMPNet, ModelType::kDebertaV2,  ModelType::kModernBert};
 
 inline ModelConfig tiny_config(ModelType type, int classes = 3) {
   ModelConfig config;

@@ -16,7 +16,6 @@ namespace {
 
 ModelConfig tiny(int layers = 3) {
   ModelConfig config = tiny_config(ModelType::kModernBert);
-  family_of(config).set_defaults(config);
   config.layers = layers;
   config.pre_norm.local_attention = 4;
   config.pre_norm.global_every = 2;
@@ -228,7 +227,7 @@ TEST(WindowPairs, CountsTheScoresOfAText) {
 std::int64_t parameters_of(Task task) {
   ModelConfig config{
       .type = ModelType::kModernBert, .vocab_size = 50368, .layers = 22, .intermediate_size = 1152};
-  family_of(config).set_defaults(config);
+  family_of(config).make_new(config);
   config.task = task;
   config.labels = {"0", "1"};
   return parameter_count(layout_parameters(config));
