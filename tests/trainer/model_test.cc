@@ -182,6 +182,19 @@ TEST(Model, NeedsTheMemoryOfOneLayerWhereItKeepsNone) {
   EXPECT_GT(memory(12, true), 5 * memory(12, false));
 }
 
+// Where a layer reports that its gradients are complete; its norms come before its products in
+// pre-norm layers, and behind them in others.
+std::vector<std::int64_t> reports_of(const ModelConfig& config, const LayerOffsets& at) {
+  if (!is_pre_norm(config)) return {at.down_weight, at.up_weight, at.out_weight, at.qkv_weight};
+  std::vector<std::int64_t> offsets;
+  if (at.final_weight >= 0) offsets.push_back(at.final_weight);
+  for (const std::int64_t offset : {at.down_weight, at.up_weight, at.norm2_weight, at.out_weight}) {
+    offsets.push_back(offset);
+  }
+  offsets.push_back(at.norm1_weight >= 0 ? at.norm1_weight : at.qkv_weight);
+  return offsets;
+}
+
 void expect_gradients_complete_in_order(ModelType type) {
   const ModelConfig config = tiny_config(type);
   ThreadPool pool(1, false);
@@ -199,8 +212,7 @@ void expect_gradients_complete_in_order(ModelType type) {
   const auto& layout = model.layout();
   std::vector<std::int64_t> expected{layout.blocks.back().begin};
   for (std::size_t i = layout.layers.size(); i-- > 0;) {
-    const LayerOffsets& at = layout.layers[i];
-    for (const std::int64_t offset : {at.down_weight, at.up_weight, at.out_weight, at.qkv_weight}) {
+    for (const std::int64_t offset : reports_of(config, layout.layers[i])) {
       expected.push_back(offset);
     }
   }

@@ -153,7 +153,7 @@ TEST(AdamW, DecaysMatricesButNeitherBiasesNorNorms) {
     for (const ParameterInfo& tensor : layout_parameters(tiny_config(type)).tensors) {
       const bool bias = tensor.name.find("bias") != std::string::npos;
       const bool norm = tensor.name.find("LayerNorm") != std::string::npos ||
-                        tensor.name.find("layer_norm") != std::string::npos;
+                        tensor.name.find("norm.") != std::string::npos;
       EXPECT_EQ(tensor.decay, !bias && !norm) << tensor.name;
     }
   }
