@@ -50,6 +50,8 @@ def make_model(folder, kind):
         out.write("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + WORDS) + "\n")
     with open(os.path.join(folder, "tokenizer_config.json"), "w", encoding="utf-8") as out:
         json.dump({"do_lower_case": True, "tokenizer_class": "BertTokenizer"}, out)
+    if kind == "modernbert":  # whose tokenizer transformers reads from nowhere else
+        transformers.BertTokenizerFast.from_pretrained(folder).save_pretrained(folder)
 
 
 def write_corpus(path, count, seed):

@@ -94,7 +94,8 @@ class Program:
                 self.reasons[name] = (self.reasons[name] + " " + line.strip()).strip()
 
     def run(self, *words, file=None):
-        """The exit status and the output. There is no model, so nothing is trained."""
+        """The exit status and the output, without what it says of this command's own files. There is no model, so
+        nothing is trained."""
         output = tempfile.mkdtemp(dir=self.folder)
         before = []
         if file is not None:
@@ -105,7 +106,9 @@ class Program:
                    "--train_file", "t.tsv", "--validation_file", "t.tsv", "--test_file", "t.tsv",
                    "--overwrite_output_dir", "--output_dir", output, *words]
         done = subprocess.run(command, capture_output=True, text=True, cwd=output)
-        return done.returncode, done.stdout + done.stderr
+        lines = (done.stdout + done.stderr).splitlines(keepends=True)
+        own = re.compile("--(validation|test)_file has no effect here: it needs --do_(eval|predict)$")
+        return done.returncode, "".join(line for line in lines if not own.search(line.rstrip()))
 
     def class_of(self, name):
         group = self.groups.get(name)
