@@ -246,6 +246,7 @@ constinit const ModelFamily kModernBertFamily = {
     .masked_activation = activation_of_head,
     .head = modernbert_head,
     .read = read_modernbert,
-    .write = write_modernbert};
+    .write = write_modernbert,
+    .make_new = make_new_modernbert};
 
 }  // namespace dtl::trainer

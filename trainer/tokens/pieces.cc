@@ -50,8 +50,12 @@ AlignedText aligned(std::string_view text, std::int32_t place) {
   result.places.reserve(text.size());
   for (std::size_t at = 0; at < text.size(); ++place) {
     const auto byte = static_cast<unsigned char>(text[at]);
-    const char32_t c = byte < 0x80 ? text[at++] : next_code_point(text, at);
-    result.put(c, place);
+    if (byte < 0x80) {
+      result.put(byte, place);
+      ++at;
+    } else {
+      result.put(next_code_point(text, at), place);
+    }
   }
   return result;
 }
