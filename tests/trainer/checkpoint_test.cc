@@ -58,6 +58,23 @@ TEST(Checkpoint, PutsEveryTensorInItsPlace) {
   EXPECT_TRUE(loaded.unused.empty());
 }
 
+// The output layer has the word embeddings' weights; old files hold them twice.
+TEST(Checkpoint, RefusesAMaskedModelWithAnOutputLayerOfItsOwn) {
+  Stored model;
+  model.config.task = Task::kMaskedLm;
+  model.layout = layout_parameters(model.config);
+  model.values = random_parameters<float>(model.layout, 3);
+  model.tensors = tensors_of(model.layout, model.values);
+  Tensor& copy = model.tensors["cls.predictions.decoder.weight"];
+  copy = model.tensors.at("bert.embeddings.word_embeddings.weight");
+  model.tensors["cls.predictions.decoder.bias"] = model.tensors.at("cls.predictions.bias");
+  EXPECT_TRUE(model.arrange().unused.empty());
+  copy.values.back() += 1;
+  EXPECT_THAT(model.complaint(),
+              HasSubstr("file: tensor cls.predictions.decoder.weight: the output "
+                        "layer has weights of its own"));
+}
+
 TEST(Checkpoint, NamesTheTensorThatIsNoNumber) {
   for (const float bad : {std::nanf(""), INFINITY, -INFINITY}) {
     Stored model;

@@ -169,6 +169,29 @@ LoadedParameters load_parameters(const std::string& folder, const ModelConfig& c
   return arrange_parameters(std::move(tensors), path, config, layout, options);
 }
 
+namespace {
+
+// Whether a tensor repeats the output layer of a masked language model, as old files do. That layer
+// has the word embeddings' weights; one with weights of its own would be another model.
+bool repeats_output_layer(const std::string& origin, const std::string& name, const Tensor& tensor,
+                          const ModelConfig& config, const ParameterLayout& layout,
+                          const std::vector<float>& values) {
+  if (config.task != Task::kMaskedLm) return false;
+  const auto is = [&](std::string_view ending) { return name.ends_with(ending); };
+  const bool weight = is("decoder.weight") || is("lm_head.weight") || is("vocab_projector.weight");
+  const auto V = static_cast<std::size_t>(config.vocab_size);
+  const std::size_t count = weight ? V * static_cast<std::size_t>(embedding_width(config)) : V;
+  const std::int64_t offset = weight ? layout.word : is("decoder.bias") ? layout.class_bias : -1;
+  if (offset < 0 || tensor.values.size() != count) return false;
+  const bool same = std::equal(tensor.values.begin(), tensor.values.end(), values.begin() + offset);
+  if (same || !weight) return same;
+  throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", origin, name),
+              "the output layer has weights of its own, and only one with the weights of the word "
+              "embeddings can be trained");
+}
+
+}  // namespace
+
 LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin,
                                     const ModelConfig& config, const ParameterLayout& layout,
                                     const LoadOptions& options) {
@@ -208,6 +231,7 @@ LoadedParameters arrange_parameters(TensorMap tensors, const std::string& origin
   }
   for (auto& [name, tensor] : found) {
     if (!tensor.whole_type.empty()) continue;  // integers are counters
+    if (repeats_output_layer(origin, name, tensor, config, layout, loaded.values)) continue;
     const std::string plain = plain_name(name, config);
     const bool of_encoder = name.starts_with(pooler) || (bare && name.starts_with("pooler."));
     if (config.task == Task::kEmbeddings && of_encoder) {

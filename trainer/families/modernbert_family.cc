@@ -41,7 +41,6 @@ constexpr KnownKey kModernBertKeys[] = {
     {"rope_parameters", kUsed},
     {"initializer_cutoff_factor", kUsed},
     {"rope_scaling", kOnly, "{}", kScaled},
-    {"tie_word_embeddings", kOnly, "true", "an output layer with weights of its own cannot be trained here"},
     // How a program computes. The loss of a masked language model takes masked tokens in any case.
     {"reference_compile", kHarmless},
     {"deterministic_flash_attn", kHarmless},

@@ -19,13 +19,26 @@ bool measures(const Settings& s) {
   return s.do_eval || s.do_predict;
 }
 
-constexpr std::array<Need, 8> kNeeds = {{
+bool evaluates_in_training(const Settings& s) {
+  return s.eval_strategy != "no";
+}
+
+constexpr std::array<Need, 14> kNeeds = {{
     {"train_file", [](const Settings& s) { return s.do_train; }, "it needs --do_train"},
     {"validation_file", [](const Settings& s) { return s.do_eval; }, "it needs --do_eval"},
     {"test_file", [](const Settings& s) { return s.do_predict; }, "it needs --do_predict"},
     {"max_eval_samples", [](const Settings& s) { return s.do_eval; }, "it needs --do_eval"},
     {"max_predict_samples", [](const Settings& s) { return s.do_predict; },
      "it needs --do_predict"},
+    {"eval_steps", [](const Settings& s) { return s.eval_strategy == "steps"; },
+     "it needs --eval_strategy steps"},
+    {"eval_delay", evaluates_in_training, "it needs --eval_strategy steps or epoch"},
+    {"save_steps", [](const Settings& s) { return s.save_strategy != "no"; },
+     "it needs --save_strategy steps"},
+    {"save_total_limit", [](const Settings& s) { return s.save_strategy != "no"; },
+     "it needs --save_strategy steps, epoch or best"},
+    {"per_device_eval_batch_size", measures, "it needs --do_eval or --do_predict"},
+    {"report_examples", measures, "it needs --do_eval or --do_predict"},
     {"metric_name", measures, "it needs --do_eval or --do_predict"},
     {"return_entity_level_metrics", measures, "it needs --do_eval or --do_predict"},
     {"validation_split_percentage",
