@@ -258,8 +258,10 @@ std::string unigram_steps() {
 
 // The classes of transformers that take only the vocabulary and the table from a file.
 std::vector<Reader> sentencepiece_readers() {
-  const Folder xlm, deberta, whole;
+  const Folder xlm, steps, deberta, whole;
   xlm.write("tokenizer_config.json", R"({"tokenizer_class":"XLMRobertaTokenizer"})");
+  steps.write("tokenizer_config.json",
+              R"({"tokenizer_class":"XLMRobertaTokenizer","pad_token":"[PAD]"})");
   deberta.write("tokenizer_config.json",
                 R"({"tokenizer_class":"DebertaV2Tokenizer","do_lower_case":true,)"
                 R"("split_by_punct":true,"add_prefix_space":false})");
@@ -272,7 +274,7 @@ std::vector<Reader> sentencepiece_readers() {
   return {named("unigram.json",
                 tokenizer_reader("tokenizer.json", whole.path(), config, {unigram_steps()}, words)),
           named("xlm-roberta.json",
-                tokenizer_reader("tokenizer.json", xlm.path(), config, {unigram_steps()}, words)),
+                tokenizer_reader("tokenizer.json", steps.path(), config, {unigram_steps()}, words)),
           tokenizer_reader("spm.model", deberta.path(), config, {model},
                            {"\x18\x01", "\xc0\x02", "\x15", "\x0a", "[MASK]"}),
           tokenizer_reader("sentencepiece.bpe.model", xlm.path(), config, {model},
