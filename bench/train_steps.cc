@@ -150,8 +150,9 @@ int run(const std::vector<std::string>& arguments) {
   std::string text;
   for (int i = 0; i < steps; ++i) {
     const StepReport report = trainer.step(examples);
-    // What there is to learn is random: a loss far from a guess's is wrong.
-    if (std::abs(report.loss - expected_loss(task, config)) > 1.0) {
+    // What there is to learn is random: a loss far from a guess's is wrong. New ModernBERT models
+    // have logits of deviation 1, and a step may have two texts.
+    if (std::abs(report.loss - expected_loss(task, config)) > (is_pre_norm(config) ? 3.0 : 1.0)) {
       std::cerr << "train_steps: the loss is " << report.loss << "\n";
       return 1;
     }

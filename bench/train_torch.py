@@ -142,7 +142,7 @@ def train(a):
         value = loss.item()
         # What there is to learn is random.
         guess = {"multi_label": 0.69, "masked": math.log(a.vocabulary)}.get(a.labels, math.log(CLASSES))
-        assert abs(value - guess) < 1.5, value
+        assert abs(value - guess) < (3 if a.type == "modernbert" else 1.5), value
         steps.append({"tokens": sum(len(row) - 1 for row in rows), "loss": value,
                       "seconds": time.perf_counter() - start})
     print(json.dumps({"steps": steps,
