@@ -4,8 +4,8 @@
 // nothing for backward, which computes the probabilities again: memory does not grow with the
 // square of the length. A query of padding that sees no key has a context of 0.
 //
-// One task per (sequence, head), with its blocks in order. Results, and masks of dropout, depend
-// neither on the number of threads nor on the other sequences.
+// One task per (sequence, head), with its blocks in order. The number of threads and the
+// other sequences of a batch change no result and no mask of dropout.
 
 #include <cstdint>
 #include <limits>

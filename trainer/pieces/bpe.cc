@@ -164,7 +164,7 @@ void Bpe::merge_many(std::vector<Symbol>& symbols) const {
     const std::uint32_t right = symbols[left].next;
     if (symbols[left].length == 0 || right == kNoSymbol) continue;
     const Merge* merge = merge_of(symbols[left].id, symbols[right].id);
-    // An entry of a pair that is no longer there.
+    // One of the two was merged after this entry was queued.
     if (merge == nullptr || merge->merged != merged) continue;
     symbols[left].id = merged;
     symbols[left].length += symbols[right].length;
