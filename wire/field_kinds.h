@@ -38,6 +38,8 @@ constexpr std::size_t kMaxPmixVariables = 256;
 constexpr std::size_t kMaxClaims = 2048;  // of a node
 constexpr std::size_t kMaxAround = 64;    // jobs inside of each other
 constexpr std::uint64_t kMaxArrivalMs = UINT64_MAX / 1000;
+constexpr std::size_t kMaxParents = 64;  // of a node in a tree
+constexpr std::size_t kMaxRelayedBytes = 256 << 10;
 constexpr std::uint64_t kMaxRunSeconds = 1ULL << 40;
 
 template <class M, class T>
@@ -47,7 +49,8 @@ concept Is = std::same_as<std::remove_const_t<M>, T>;
 constexpr std::size_t kLeastText = 4, kLeastCore = 28, kLeastNumaNode = 12, kLeastNic = 27,
                       kLeastEndpoint = 12, kLeastAttempt = 25, kLeastRankSpec = 38, kLeastFact = 8,
                       kLeastVariable = 8, kLeastReport = 73, kLeastComm = 52, kLeastWire = 20,
-                      kLeastPmiRank = 8, kLeastPmiEntry = 8, kLeastPmixPlace = 8, kLeastClaim = 34;
+                      kLeastPmiRank = 8, kLeastPmiEntry = 8, kLeastPmixPlace = 8, kLeastClaim = 34,
+                      kLeastParent = 16;
 
 template <class Io, class M>
 void texts(Io& io, const char* field, M& values, std::size_t most, std::size_t most_bytes) {

@@ -330,6 +330,30 @@ void fields(Io& io, M& m) {
   io.text("problem", m.problem, kMaxNameBytes);
   io.number("starts_s", m.starts_s, kMaxRunSeconds);
 }
+DTL_MESSAGE(55, JoinTree);
+template <class Io, Is<JoinTree> M>
+void fields(Io& io, M& m) {
+  io.number("node", m.node, kMaxRanks - 1);
+  io.bytes("branch_key", m.branch_key, kTreeKeyBytes);
+  io.bytes("relay_key", m.relay_key, kTreeKeyBytes);
+  io.number("lowest_port", m.lowest_port, 65535);
+  io.number("highest_port", m.highest_port, 65535);
+  io.list("parents", m.parents, kMaxParents, kLeastParent,
+          [](Io& to, auto& parent) { fields(to, parent); });
+}
+DTL_MESSAGE(56, TreeJoined);
+template <class Io, Is<TreeJoined> M>
+void fields(Io& io, M& m) {
+  io.number("port", m.port, 65535);
+  io.text("problem", m.problem, kMaxNameBytes);
+}
+DTL_MESSAGE(57, Relayed);
+template <>
+inline constexpr std::size_t kBytesBeforeTail<Relayed> = 4;
+template <class Io, Is<Relayed> M>
+void fields(Io& io, M& m) {
+  io.tail("bytes", m.bytes, kMaxRelayedBytes);
+}
 
 #undef DTL_MESSAGE
 
@@ -339,6 +363,9 @@ std::string* tail_of(M&) {
   return nullptr;
 }
 inline std::string* tail_of(Output& m) {
+  return &m.bytes;
+}
+inline std::string* tail_of(Relayed& m) {
   return &m.bytes;
 }
 

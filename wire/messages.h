@@ -22,6 +22,7 @@
 //   L: ServePmi before Start         A: PmiFence at each barrier of PMI; L: PmiFenced
 //   L: ServePmix before Start        A: PmixFence, L: PmixFenced; both: PmixWanted, PmixGiven
 //   A: MpiNews about a rank, before the Exited it explains
+//   L: JoinTree                      A: TreeJoined; both: Relayed, for nodes below this one
 //   L: Finish                        A: Finished (nothing is left); the agent exits 0
 //   both: Heartbeat each second; any frame counts as life
 // With --reconnect: L: Reconnect after Hello; both: Received; on a new stream L: Resume -> A:
@@ -42,7 +43,7 @@
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 15;
+constexpr std::uint32_t kProtocol = 16;
 constexpr int kInputDescriptor = 3;           // of dtagent --input: the launcher's standard input
 constexpr std::size_t kFirstStdin = 4 << 10;  // of the first Stdin frame of a rank
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
@@ -159,6 +160,25 @@ struct Resume {  // first on a new stream: an offer to continue
   std::string token;
   std::uint32_t attempt = 0;   // the launcher's count, from 1
   std::uint64_t received = 0;  // how many of the agent's frames have arrived
+};
+
+constexpr std::size_t kTreeKeyBytes = 32;  // of each key below: random, or an HMAC
+struct TreeParent {
+  std::uint32_t node = 0;
+  std::vector<std::string> addresses;
+  std::uint32_t port = 0;
+  std::string key;  // of the edge between that node and this one
+};
+struct JoinTree {          // talk to dtlaunch through another agent, and let others do so
+  std::uint32_t node = 0;  // this one's number in the job
+  std::string branch_key;  // between dtlaunch and this node, through the parents
+  // Not empty: listen for other nodes. The key of the edge to node N: HMAC-SHA256 of this key and
+  // N in decimal.
+  std::string relay_key;
+  std::uint32_t lowest_port = 0, highest_port = 0;  // of the listener; 0: any
+  // To connect to, in this order, again and again until one answers. Empty: dtlaunch itself, over
+  // the stream of this message.
+  std::vector<TreeParent> parents;
 };
 
 // ---- agent to launcher
@@ -311,6 +331,10 @@ struct Leaving {              // the node will be taken away
   std::string told_by;        // the source: "aws: terminate"
   std::uint32_t left_ms = 0;  // time until then
 };
+struct TreeJoined {
+  std::uint32_t port = 0;  // where it listens; 0: it does not
+  std::string problem;     // why it cannot listen; empty: it can, or was not told to
+};
 struct Trouble {  // the agent failed and ends its ranks: guard lost, no descriptors left, ...
   std::string text;
 };
@@ -318,6 +342,9 @@ struct Trouble {  // the agent failed and ends its ranks: guard lost, no descrip
 // ---- both
 struct Heartbeat {
   std::uint64_t monotonic_ms = 0;
+};
+struct Relayed {      // between dtlaunch and an agent without parents
+  std::string bytes;  // whole parcels (wire/tree/parcel.h), at most kMaxRelayedBytes
 };
 struct Received {  // after Reconnect: this many frames have arrived and need not be kept
   std::uint64_t frames = 0;
@@ -330,18 +357,20 @@ using Message =
                  Notice, Evidence, Environment, Stack, WatchRanks, RankStates, NativeStack,
                  Reconnect, Resume, Resumed, Received, WatchNotices, Leaving, StdinClosed, ServePmi,
                  PmiFence, PmiFenced, MpiNews, ServePmix, PmixReady, PmixFence, PmixFenced,
-                 PmixWanted, PmixGiven, ClaimCores, CoresClaimed, TakeTicket, CoresSeen>;
+                 PmixWanted, PmixGiven, ClaimCores, CoresClaimed, TakeTicket, CoresSeen, JoinTree,
+                 TreeJoined, Relayed>;
 
 // Who sends which. Each side visits all messages, so a forgotten message does not compile.
 template <class M>
 concept LaunchersMessage =
     OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill, Finish, Examine,
           OutputRules, Credit, Signal, Environment, WatchRanks, Reconnect, Resume, WatchNotices,
-          ServePmi, PmiFenced, ServePmix, PmixFenced, ClaimCores, TakeTicket>;
+          ServePmi, PmiFenced, ServePmix, PmixFenced, ClaimCores, TakeTicket, JoinTree>;
 template <class M>
 concept AgentsMessage =
     OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited, Finished, Trouble,
           StdinTaken, Examined, Skipped, Notice, Evidence, Stack, RankStates, NativeStack, Resumed,
-          Leaving, StdinClosed, PmiFence, MpiNews, PmixReady, PmixFence, CoresClaimed, CoresSeen>;
+          Leaving, StdinClosed, PmiFence, MpiNews, PmixReady, PmixFence, CoresClaimed, CoresSeen,
+          TreeJoined>;
 
 }  // namespace dtl

@@ -244,5 +244,12 @@ void fields(Io& io, M& m) {
   io.bytes("data", m.data, kMaxPmixBytes);
   io.flag("more", m.more);
 }
+template <class Io, Is<TreeParent> M>
+void fields(Io& io, M& m) {
+  io.number("node", m.node, kMaxRanks - 1);
+  texts(io, "addresses", m.addresses, kMaxAddresses, kMaxNameBytes);
+  io.number("port", m.port, 65535);
+  io.bytes("key", m.key, kTreeKeyBytes);
+}
 
 }  // namespace dtl

@@ -290,7 +290,7 @@ void AgentSession::act_on(Message message) {
       },
       [&](const WatchNotices& order) { node_->watch_for_notices(order.cloud); },
       [](const OneOf<Heartbeat, Received> auto&) {},
-      [&](const Resume&) { unexpected(message); },
+      [&](const OneOf<Resume, JoinTree, Relayed> auto&) { unexpected(message); },
       [&](const Welcome&) { unexpected(message); },
       [&](const AgentsMessage auto&) { unexpected(message); }};
   std::visit(handle, message);

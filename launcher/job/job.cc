@@ -63,8 +63,8 @@ void hear(Turn& turn, const FromAgent& event) {
         turn.close(event.node);
       },
       // Shown without a decision; they are signs of life.
-      [](const OneOf<Output, Skipped, StdinTaken, StdinClosed, dtl::Notice, Heartbeat,
-                     Received> auto&) {},
+      [](const OneOf<Output, Skipped, StdinTaken, StdinClosed, dtl::Notice, Heartbeat, Received,
+                     TreeJoined, Relayed> auto&) {},
       [&](const Hello&) { garbage(turn, event.node, "a second greeting"); },
       [&](const Resumed&) { garbage(turn, event.node, "an answer to no offer"); },
       [&](const LaunchersMessage auto&) {

@@ -17,7 +17,7 @@
 #include "base/machine/process_id.h"
 #include "base/text.h"
 #include "launcher/join/join_channel.h"
-#include "launcher/join/tls_stream.h"
+#include "wire/tls/tls_stream.h"
 #include "launcher/ssh/resolve.h"
 #include "launcher/ssh/tcp_connect.h"
 #include "launcher/streams/child.h"

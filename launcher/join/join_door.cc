@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "launcher/join/tls_stream.h"
+#include "wire/tls/tls_stream.h"
 #include "wire/deadline.h"
 #include "wire/fd_stream.h"
 

@@ -21,7 +21,7 @@
 #include "launcher/join/join_door.h"
 #include "launcher/join/room_board.h"
 #include "launcher/join/room_stream.h"
-#include "launcher/join/tls_session.h"
+#include "wire/tls/tls_session.h"
 #include "wire/fd_stream.h"
 #include "wire/task_group.h"
 

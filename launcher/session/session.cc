@@ -289,7 +289,7 @@ LastWords SessionShell::hear(int index, Message& message) {
       // Only the state machine handles these.
       [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished, Trouble, Evidence,
                      Stack, NativeStack, Heartbeat, Resumed, Received, Leaving, PmiFence, MpiNews,
-                     PmixReady, PmixFence, PmixWanted, PmixGiven> auto&) {},
+                     PmixReady, PmixFence, PmixWanted, PmixGiven, TreeJoined, Relayed> auto&) {},
       [](const LaunchersMessage auto&) {}};
   std::visit(show, message);
   return words;

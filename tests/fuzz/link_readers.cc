@@ -19,7 +19,7 @@
 #include "launcher/job/native_frames.h"
 #include "launcher/job/rank_stack.h"
 #include "launcher/join/join_words.h"
-#include "launcher/join/tls_session.h"
+#include "wire/tls/tls_session.h"
 #include "ring/dtring.h"
 #include "ring/links/operation_header.h"
 #include "ring/meeting/control_line.h"

@@ -22,7 +22,7 @@
 #include "base/files/new_file.h"
 #include "launcher/join/join_caller.h"
 #include "launcher/join/join_room.h"
-#include "launcher/join/tls_session.h"
+#include "wire/tls/tls_session.h"
 #include "wire/messages.h"
 
 namespace dtl::room_fixture {

@@ -92,6 +92,19 @@ std::vector<Message> claim_messages() {
   };
 }
 
+std::vector<Message> tree_messages() {
+  return {
+      JoinTree{5,
+               std::string(32, 'b'),
+               std::string(32, 'r'),
+               7000,
+               7009,
+               {{1, {"10.0.0.2", "fd00::2"}, 7001, std::string(32, 'e')}}},
+      TreeJoined{7001, "no"},
+      Relayed{"parcels"},
+  };
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, Message>> example_messages() {
@@ -150,6 +163,7 @@ std::vector<std::pair<std::string, Message>> example_messages() {
   };
   for (Message& message : pmix_messages()) messages.push_back(std::move(message));
   for (Message& message : claim_messages()) messages.push_back(std::move(message));
+  for (Message& message : tree_messages()) messages.push_back(std::move(message));
   std::vector<std::pair<std::string, Message>> named;
   for (const Message& message : messages) named.emplace_back(message_name(message), message);
   return named;

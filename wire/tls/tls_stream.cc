@@ -1,5 +1,7 @@
 // Both sides prove the secret. Until then reads are limited: strangers may send anything.
-#include "launcher/join/tls_stream.h"
+#include "wire/tls/tls_stream.h"
+
+#include <fmt/format.h>
 
 #include <optional>
 #include <utility>
@@ -8,9 +10,9 @@
 
 namespace dtl {
 
-TlsStream::TlsStream(std::unique_ptr<ByteStream> carrier, TlsSession::Side side,
-                     const std::string& secret)
-    : carrier_(std::move(carrier)), session_(side, secret) {}
+TlsStream::TlsStream(std::shared_ptr<ByteStream> carrier, TlsSession::Side side,
+                     const std::string& secret, TlsPurpose purpose)
+    : carrier_(std::move(carrier)), purpose_(purpose), session_(side, secret, purpose) {}
 
 awaitable<void> TlsStream::shake_hands() {
   std::size_t received = 0;
@@ -29,11 +31,13 @@ awaitable<void> TlsStream::shake_hands() {
     if (proved) co_return;
     const std::string bytes = co_await carrier_->read();
     if (bytes.empty()) {
-      throw Error(Exit::kIo, "no proof of the job's token", "the connection ended before");
+      throw Error(Exit::kIo, fmt::format("no proof of {}", purpose_.name),
+                  "the connection ended before");
     }
     received += bytes.size();
     if (received > kMostOfStrangers) {
-      throw Error(Exit::kAuth, "no proof of the job's token", "too many bytes before it");
+      throw Error(Exit::kAuth, fmt::format("no proof of {}", purpose_.name),
+                  "too many bytes before it");
     }
     session_.feed(bytes);
   }

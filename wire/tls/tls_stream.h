@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/join/tls_session.h"
 #include "wire/byte_stream.h"
+#include "wire/tls/tls_session.h"
 
 namespace dtl {
 
@@ -17,7 +17,8 @@ class TlsStream final : public ByteStream {
   // Limit for bytes that a peer sends before its proof. A handshake takes 500.
   static constexpr std::size_t kMostOfStrangers = 4096;  // bytes; more is an Error
 
-  TlsStream(std::unique_ptr<ByteStream> carrier, TlsSession::Side side, const std::string& secret);
+  TlsStream(std::shared_ptr<ByteStream> carrier, TlsSession::Side side, const std::string& secret,
+            TlsPurpose purpose = kJoinPurpose);
 
   // Call it once, before all else. Returns when the other side has proved that it knows the secret.
   // Throws Error(kAuth) if it does not, Error(kIo) if the carrier ends first.
@@ -28,7 +29,8 @@ class TlsStream final : public ByteStream {
   void close() override;
 
  private:
-  std::unique_ptr<ByteStream> carrier_;
+  const std::shared_ptr<ByteStream> carrier_;  // shared with code that feeds or asks it
+  const TlsPurpose purpose_;
   TlsSession session_;
 };
 

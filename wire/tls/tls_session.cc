@@ -1,5 +1,7 @@
 // OpenSSL uses memory instead of a socket: Asio owns the socket, which must never block.
-#include "launcher/join/tls_session.h"
+#include "wire/tls/tls_session.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -17,8 +19,6 @@ namespace {
 using namespace std::string_view_literals;
 using Result = PskTls::Result;
 
-// TLS sends it in clear, so it must not reveal anything about the job.
-constexpr std::string_view kIdentity = "dtlaunch join 1";
 constexpr std::size_t kReadBytes = 16 << 10;  // one record
 
 // Received bytes, and bytes to send.
@@ -44,11 +44,10 @@ PskTls::End end_of(TlsSession::Side side) {
   return side == TlsSession::Side::kCalls ? PskTls::End::kClient : PskTls::End::kServer;
 }
 
-// PskTls needs 32 bytes; the secret may have any length and alphabet. Hashing the identity too
-// gives another key where the same secret serves another purpose.
-Sha256::Digest derive_key(std::string_view secret) {
+// PskTls needs 32 bytes; the secret may have any length and alphabet.
+Sha256::Digest derive_key(std::string_view secret, TlsPurpose purpose) {
   Sha256 sum;
-  sum.add(kIdentity);
+  sum.add(purpose.identity);
   sum.add("\0"sv);
   sum.add(secret);
   return sum.digest();
@@ -60,17 +59,18 @@ struct TlsSession::State {
   FedBytes bytes;
   PskTls tls;
 
-  State(Side side, const Sha256::Digest& key) : tls(end_of(side), kIdentity, key, bytes) {}
+  State(Side side, TlsPurpose purpose, const Sha256::Digest& key)
+      : tls(end_of(side), purpose.identity, key, bytes) {}
 };
 
 void TlsSession::prepare(Side side) {
   PskTls::prepare_program(end_of(side));
 }
 
-TlsSession::TlsSession(Side side, std::string_view secret) {
+TlsSession::TlsSession(Side side, std::string_view secret, TlsPurpose purpose) : purpose_(purpose) {
   prepare(side);  // before any other call to OpenSSL
-  Sha256::Digest key = derive_key(secret);
-  state_ = std::make_unique<State>(side, key);
+  Sha256::Digest key = derive_key(secret, purpose);
+  state_ = std::make_unique<State>(side, purpose, key);
   // The compiler may optimise away a memset() at the end of a variable's life.
   ::explicit_bzero(key.data(), key.size());
   if (!state_->tls.is_ready()) throw Error(Exit::kOs, "cannot set TLS up", state_->tls.reason());
@@ -90,7 +90,7 @@ std::string TlsSession::take_output() {
 bool TlsSession::shake_hands() {
   const Result result = state_->tls.shake_hands();
   if (result == Result::kDone || result == Result::kAgain) return result == Result::kDone;
-  throw Error(Exit::kAuth, "no proof of the job's token", state_->tls.reason());
+  throw Error(Exit::kAuth, fmt::format("no proof of {}", purpose_.name), state_->tls.reason());
 }
 
 std::string TlsSession::read() {

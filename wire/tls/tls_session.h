@@ -10,14 +10,27 @@
 
 namespace dtl {
 
+// What a secret is for. identity: sent in clear, so it tells nothing about the job; it is part of
+// the key, so a secret that serves two purposes gives two keys. name: of the secret, in errors.
+// Both outlive all sessions.
+struct TlsPurpose {
+  std::string_view identity, name;
+};
+// Between the nodes that a scheduler has started, and the first of them (launcher/join).
+inline constexpr TlsPurpose kJoinPurpose{"dtlaunch join 1", "the job's token"};
+// Between an agent and its parent in a tree of agents (wire/tree).
+inline constexpr TlsPurpose kEdgePurpose{"dtlaunch edge 1", "the tree's key"};
+// Between dtlaunch and an agent, through the agents above it.
+inline constexpr TlsPurpose kBranchPurpose{"dtlaunch branch 1", "the branch's key"};
+
 class TlsSession {
  public:
   enum class Side { kListens, kCalls };
   // Initialises what all sessions share, which takes 1 ms. Otherwise the first session does it.
   static void prepare(Side side);
 
-  // secret: too long to guess (token.h).
-  TlsSession(Side side, std::string_view secret);
+  // secret: too long to guess, such as launcher/join/token.h makes.
+  TlsSession(Side side, std::string_view secret, TlsPurpose purpose = kJoinPurpose);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
@@ -37,6 +50,7 @@ class TlsSession {
 
  private:
   struct State;
+  const TlsPurpose purpose_;
   std::unique_ptr<State> state_;
   bool other_has_ended_ = false;
 };

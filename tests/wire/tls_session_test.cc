@@ -1,4 +1,4 @@
-#include "launcher/join/tls_session.h"
+#include "wire/tls/tls_session.h"
 
 #include <gtest/gtest.h>
 
