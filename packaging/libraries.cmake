@@ -1,5 +1,5 @@
 # How programs link third-party libraries: statically where archives exist, so that a program runs on, and
-# can be copied to, any host with glibc 2.34 or later: Debian 12, Ubuntu 22.04, RHEL 9. Targets with the
+# can be copied to, any host with glibc 2.28 or later: Debian 10, Ubuntu 20.04, RHEL 8. Targets with the
 # property DTL_SHARED link shared libraries instead, so that the host's updates reach them: with -D
 # DTL_SHARED_LIBRARIES=ON, all targets.
 set(DTL_SHARED ${DTL_SHARED_LIBRARIES})
@@ -45,7 +45,7 @@ find_library(SQLITE_ARCHIVE libsqlite3.a)
 find_library(SSL_ARCHIVE libssl.a)
 find_library(UTF8PROC_ARCHIVE libutf8proc.a)
 find_library(Z_ARCHIVE libz.a)
-find_library(MVEC_ARCHIVE libmvec.a)  # vectorized erf is newer than glibc 2.34
+find_library(MVEC_ARCHIVE libmvec.a)  # vectorized erf is newer than glibc 2.28
 
 # libcrypto.a can compress: with zlib, and with zstd, which base/no_zstd.cc disables.
 dtl_library(crypto SHARED OpenSSL::Crypto ARCHIVES ${CRYPTO_ARCHIVE} ${Z_ARCHIVE} dtl_no_zstd)
@@ -105,11 +105,19 @@ if(DTL_SANITIZE)  # g++ 12's LeakSanitizer crashes on thread-local storage of li
 endif()
 
 # dtl_self_contained(TARGET): the target includes its compiler's C++ runtime and needs no symbol newer than
-# glibc 2.34.
+# glibc 2.28 (base/older_glibc.cc).
 function(dtl_self_contained target)
   if(DTL_SANITIZE)
     return()
   endif()
   target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
   target_link_libraries(${target} PRIVATE dtl_older_glibc)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    target_link_libraries(${target} PRIVATE dtl_older_start)
+  endif()
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")  # before glibc 2.34, threads and dlopen() are libraries of their own
+    target_link_options(${target} PRIVATE
+                        -Wl,--push-state,--no-as-needed,-l:libpthread.so.0,-l:libdl.so.2,--pop-state)
+  endif()
 endfunction()

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Checks every ELF file of a folder: programs and libraries run on glibc 2.34 (RHEL 9, Ubuntu 22.04,
-# Debian 12). They need no newer symbol, and only glibc's libraries. dtpmix also needs the host's libpmix.
+# Checks every ELF file of a folder: programs and libraries run on glibc 2.28 (RHEL 8, Ubuntu 20.04,
+# Debian 11), and on 2.27, where old_glibc.sh runs them. They need no newer symbol, and only glibc's
+# libraries. dtpmix also needs the host's libpmix.
 #   elf.sh FOLDER
 set -euo pipefail
-newest=2.34
-ours='^(libc\.so\.6|libm\.so\.6|ld-linux-x86-64\.so\.2)$'
+newest=2.27
+ours='^(libc\.so\.6|libpthread\.so\.0|libdl\.so\.2|libm\.so\.6|ld-linux-x86-64\.so\.2)$'
 command -v readelf >/dev/null || { echo "skipped: readelf is not installed"; exit 77; }
 
 complaints='' count=0

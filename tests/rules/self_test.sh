@@ -286,8 +286,10 @@ if (cd "$tree" && cc -w -c -O2 -U_FORTIFY_SOURCE -fno-stack-protector main.c && 
   expect 1 'agent/libdtl_agent_node.a: without stack protector' hardening.sh "$tree" "$tree"
   expect 1 'agent/libdtl_agent_node.a: without checked functions' hardening.sh "$tree" "$tree"
 fi
-build_case symbol_versions.sh 0 kept dttrain -lm
-build_case symbol_versions.sh 1 'bin/dttrain: needs libz.so.1' dttrain -Wl,--no-as-needed -lm -lz
+older=(-lm -x c++ "$here/../../base/older_start.cc")
+build_case symbol_versions.sh 0 kept dttrain "${older[@]}"
+build_case symbol_versions.sh 1 'asks for __libc_start_main of GLIBC_2.34' dttrain -lm
+build_case symbol_versions.sh 1 'bin/dttrain: needs libz.so.1' dttrain -Wl,--no-as-needed -lz "${older[@]}"
 build_case symbol_versions.sh 1 'dtguard: is not static, it needs libc.so.6' dtguard -lm
 # A test library with a symbol of a future glibc.
 new_tree

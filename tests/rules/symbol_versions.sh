@@ -1,12 +1,13 @@
 #!/bin/bash
-# Programs and library run on glibc 2.34 or later (RHEL 9, Ubuntu 22.04, Debian 12): they need no
-# newer symbol, and only the C library's own libraries. dtpmix also needs the host's libpmix.
+# Programs and library run on glibc 2.28 or later (RHEL 8, Ubuntu 20.04, Debian 11): they need no
+# newer symbol, and only the C library's own libraries. dtpmix also needs the host's libpmix. None of
+# 2.28 either, so that they can be tested on Ubuntu 18.04: mirrors have no Debian with 2.28.
 #   symbol_versions.sh BUILD_FOLDER
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
 build=${1:?the build folder}
-newest=2.34
+newest=2.27
 for tool in readelf objdump getconf; do
   command -v "$tool" >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
 done
@@ -21,7 +22,7 @@ check_libraries() { # FILE
   local library
   for library in $(libraries_of "$1"); do
     case $library in
-      libc.so.6 | libm.so.6 | ld-linux-x86-64.so.2) ;;
+      libc.so.6 | libm.so.6 | libpthread.so.0 | libdl.so.2 | ld-linux-x86-64.so.2) ;;
       libpmix.so.2) [ "${1##*/}" = dtpmix ] || echo "${1#"$build"/}: needs $library" ;;
       *) echo "${1#"$build"/}: needs $library" ;;
     esac

@@ -20,8 +20,6 @@ OTHERS = ("tests", "bench")
 # Function -> why it may exist without a caller.
 EXCEPTIONS = {
     "topology_from": "machines of all kinds for the tests, read as this one is",
-    "arc4random": "the C++ runtime calls it in place of glibc's",
-    "_dl_find_object": "the C++ runtime calls it in place of glibc's",
     "fmod_of_any_glibc": "SQLite calls it, as fmod",
     "TomlTypes::parse_int": "toml11 4 calls it",
     "TomlTypes::parse_float": "toml11 4 calls it",
@@ -103,10 +101,10 @@ def key(function):
 
 
 def is_root(function, overriding):
-    """Called from elsewhere: by users of a C ABI, through a base class, by syntax."""
+    """Called from elsewhere: by users of a C ABI, in place of glibc's, through a base class, by syntax."""
     short = function.short
     return (short == "main" or short.startswith("dt_") or function.external_c
-            or re.match(r'\s*(\w+\s+)*extern\s*"', function.head)
+            or re.match(r'\s*(\w+\s+)*(extern\s*"|DTL_HIDDEN\b)', function.head)
             or short.startswith("operator") or short.startswith("~") or short in function.classes
             or short in ("begin", "end") or (function.classes and short in overriding))
 

@@ -1,5 +1,5 @@
 // The vector functions of mathematics that g++ calls in kernels_fast.cc, from glibc's static
-// libmvec: the shared library would need a glibc newer than 2.34 for erf. The archive's functions
+// libmvec: the shared library would need a glibc newer than 2.28 for erf. The archive's functions
 // that choose by CPU cannot leave a static program, so these replace them: kernels.cc uses the AVX2
 // or AVX-512 level only on such CPUs. Names follow the vector function ABI: b, d and e mean SSE,
 // AVX2 and AVX-512.
