@@ -188,6 +188,30 @@ promise_wheel_12() { wheel_runs bookworm venv12; }
 promise wheel_13 "bare Debian 13 with python3-venv: the wheel that was built elsewhere"
 promise_wheel_13() { wheel_runs trixie venv13; }
 
+promise wheel_11 "bare Debian 11 (glibc 2.31) with python3-venv: the wheel that was built elsewhere"
+promise_wheel_11() { wheel_runs bullseye venv11; }
+
+# The tarball of tests/packaging/tarball.sh, in a root without further packages.
+tarball_runs() { # ROOM
+  local tarballs=("$build"/tarball/dtlaunch-*.tar.gz)
+  [ -e "${tarballs[0]}" ] || skip_promise "no tarball is in $build/tarball (cmake --build --preset release --target tarball)"
+  mkdir -p "$1/root/tarball"
+  cp "${tarballs[0]}" "$root/tests/packaging/run_tarball.sh" "$1/root/tarball/"
+  enter "$1" sh -c 'cd /root/tarball && ./run_tarball.sh dtlaunch-*.tar.gz'
+}
+
+promise tarball_11 "bare Debian 11 (glibc 2.31): the tarball"
+promise_tarball_11() {
+  room_of bullseye tar11
+  tarball_runs "$room"
+}
+
+promise tarball_1804 "bare Ubuntu 18.04 (glibc 2.27, older than what is promised): the tarball"
+promise_tarball_1804() {
+  make_ubuntu bionic "$work/tar1804" || skip_promise "no Ubuntu 18.04 can be made here: its keys are DTL_UBUNTU_KEYS"
+  tarball_runs "$work/tar1804"
+}
+
 promise containerfile "the steps of packaging/Containerfile, and two pods of its image"
 promise_containerfile() {
   room_of bookworm base
@@ -201,4 +225,4 @@ promise_containerfile() {
 ci_promises=(sudo_13 data_13 quickstart_12 containerfile)
 ci_late_promises=(packages_12 wheel_12 wheel_13 test_12)
 full_promises=(quickstart_12 plain_test_12 whole_test_12 quickstart_13 user_13 sudo_13 data_13 plain_test_13 whole_test_13 packages_12
-               wheel_12 wheel_13 containerfile)
+               wheel_11 wheel_12 wheel_13 tarball_11 tarball_1804 containerfile)

@@ -4,6 +4,7 @@
 # mirror of this machine's apt.
 #
 # make_room RELEASE FOLDER       a minimal Debian (minbase), its apt configured as this machine's is
+# make_ubuntu RELEASE FOLDER     a minimal Ubuntu, of which the newest packages are not asked for
 # enter FOLDER COMMAND...        as root; its only variables are NAME=VALUE words before the command
 # enter_as USER FOLDER COMMAND...
 #
@@ -47,6 +48,16 @@ make_room() { # RELEASE FOLDER
     install -D -m 644 "$file" "$room$file"
   done
   echo "made by tests/clean_room/clean_room" >"$room/etc/clean-room"
+}
+
+# An old Ubuntu, for its glibc: Debian's mirrors keep nothing older than Debian 11.
+make_ubuntu() { # RELEASE FOLDER
+  local keys=${DTL_UBUNTU_KEYS:-/usr/share/keyrings/ubuntu-archive-keyring.gpg}
+  [ -e "$keys" ] || { echo "no $keys" >&2; return 1; }
+  apt_network >"$2.apt.conf"
+  mmdebstrap --quiet --variant=minbase --format=directory --dpkgopt=force-unsafe-io --keyring="$keys" \
+    --aptopt="$2.apt.conf" --include=python3-minimal,libpython3-stdlib "$1" "$2" http://archive.ubuntu.com/ubuntu || return 1
+  echo "made by tests/clean_room/clean_room" >"$2/etc/clean-room"
 }
 
 # A compiler cache needs ccache, which a bare machine lacks. It is lent with its own libraries, so
