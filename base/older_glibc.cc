@@ -248,6 +248,13 @@ __asm__(R"(
   # Another name for the same, where files are always large
   from_glibc fcntl64, 2.2.5, fcntl
 
+  # What the headers of 2.38 call instead, with the same answers but for 0b101
+  from_glibc __isoc23_sscanf, 2.7, __isoc99_sscanf
+  from_glibc __isoc23_strtol, 2.2.5, strtol
+  from_glibc __isoc23_strtoll, 2.2.5, strtoll
+  from_glibc __isoc23_strtoul, 2.2.5, strtoul
+  from_glibc __isoc23_strtoull, 2.2.5, strtoull
+
   .popsection
 )");
 
