@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "tests/support/sanitized.h"
 #include "tests/trainer/model_support.h"
 #include "tests/trainer/thread_ring.h"
 #include "trainer/step/trainer.h"
@@ -119,9 +120,7 @@ std::int64_t resident_bytes() {
 
 // Measured by the process's pages; activations take whole MiB here.
 TEST(JointLoss, NeedsTheMemoryOfOneMicroBatch) {
-#ifdef DTL_SANITIZED
-  GTEST_SKIP() << "a sanitizer keeps memory that was given back";
-#endif
+  if (dtl::test::sanitized()) GTEST_SKIP() << "a sanitizer keeps memory that was given back";
   const auto memory = [](int examples, int micro_batches) {
     ModelConfig config = embedder();
     config.layers = 6;
