@@ -1,8 +1,9 @@
 """The training of parity.py by PyTorch's DistributedDataParallel, as a rank of any launcher.
-usage: ddp_training.py FOLDER BACKEND STEPS RESULT
+usage: ddp_training.py FOLDER BACKENDS STEPS RESULT
 
-FOLDER is a Case's. The first rank writes RESULT: the loss of each step over all ranks, and the classes
-that the model says of the evaluation's texts at the end.
+FOLDER is a Case's, BACKENDS e.g. gloo,dtring: one after the other in the same processes, because importing
+transformers takes longer than the training. The first rank writes RESULT, with a member for each backend: the
+loss of each step over all ranks, and the classes that the model says of the evaluation's texts at the end.
 """
 
 import json
@@ -52,18 +53,22 @@ def predict(case, model):
     return [shares[index % world][index // world] for index in range(len(case.evaluation))]
 
 
-def main():
-    folder, backend, steps, result = sys.argv[1:]
+def train_over(backend, folder, steps):
     dist.init_process_group(backend)
     case = parity.Case("", "bert", folder)
     model = DistributedDataParallel(case.model().train())
-    losses = train(case, model, int(steps))
-    classes = predict(case, model.module)
-    if dist.get_rank() == 0:
-        with open(result, "w", encoding="utf-8") as out:
-            json.dump({"backend": dist.get_backend(), "world": dist.get_world_size(), "losses": losses,
-                       "classes": classes}, out)
+    found = {"backend": dist.get_backend(), "rank": dist.get_rank(), "world": dist.get_world_size(),
+             "losses": train(case, model, steps), "classes": predict(case, model.module)}
     dist.destroy_process_group()
+    return found
+
+
+def main():
+    folder, backends, steps, result = sys.argv[1:]
+    found = {backend: train_over(backend, folder, int(steps)) for backend in backends.split(",")}
+    if all(each["rank"] == 0 for each in found.values()):
+        with open(result, "w", encoding="utf-8") as out:
+            json.dump(found, out)
 
 
 main()

@@ -12,7 +12,7 @@ import torch
 
 import parity
 
-RANKS, STEPS = 2, 60
+RANKS, STEPS, BACKENDS = 2, 60, ("gloo", "dtring")
 HERE = os.path.dirname(os.path.realpath(__file__))
 
 
@@ -30,8 +30,9 @@ def by_dttrain(case):
     return parity.losses_of(output), [int(name[-1]) for _, name, _ in rows]
 
 
-def by_torch(folder, dtlaunch, library, backend):
-    result = os.path.join(folder, backend + ".json")
+def by_torch(folder, dtlaunch, library):
+    """For each backend, as by_dttrain."""
+    result = os.path.join(folder, "by_torch.json")
     environment = {**os.environ, "DTRING_LIBRARY": library, "DTRING_AUTOLOAD": "1",
                    "PYTHONPATH": os.path.join(HERE, "..", "..", "python"), "PYTHONDONTWRITEBYTECODE": "1"}
     # The package is not installed, so Python does not read its dtring-autoload.pth. Gloo's threads
@@ -41,14 +42,15 @@ def by_torch(folder, dtlaunch, library, backend):
              "sys.path.insert(0, sys.argv[0].rpartition('/')[0]); "
              "runpy.run_path(sys.argv[0], run_name='__main__')")
     command = [*launcher(dtlaunch), sys.executable, "-c", start, os.path.join(HERE, "ddp_training.py"),
-               folder, backend, str(STEPS), result]
+               folder, ",".join(BACKENDS), str(STEPS), result]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\nexit {done.returncode}\n{done.stdout}{done.stderr}")
     with open(result, encoding="utf-8") as file:
         found = json.load(file)
-    assert (found["backend"], found["world"]) == (backend, RANKS), found
-    return found["losses"], found["classes"]
+    for backend in BACKENDS:
+        assert (found[backend]["backend"], found[backend]["world"]) == (backend, RANKS), found
+    return {backend: (found[backend]["losses"], found[backend]["classes"]) for backend in BACKENDS}
 
 
 def main():
@@ -59,8 +61,7 @@ def main():
         losses, classes = by_dttrain(case)
         assert losses[-1] < 0.5 * losses[0], ("nothing was learnt", losses)
         assert len(set(classes)) > 1, classes
-        for backend in ("gloo", "dtring"):
-            theirs, answers = by_torch(folder, dtlaunch, library, backend)
+        for backend, (theirs, answers) in by_torch(folder, dtlaunch, library).items():
             parity.expect(f"{len(losses)} losses, {backend}", parity.largest_gap(losses, theirs), 1e-4)
             if classes != answers:
                 parity.failures.append(f"classes {classes} and, with {backend}, {answers}")
