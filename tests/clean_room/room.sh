@@ -87,8 +87,8 @@ lent_variables() { # SOURCE
   [ -x "$lent/bin/compiler-cache" ] || return 0
   printf '%s\n' CMAKE_C_COMPILER_LAUNCHER=/lent/bin/compiler-cache \
     CMAKE_CXX_COMPILER_LAUNCHER=/lent/bin/compiler-cache CCACHE_DIR=/lent/cache \
-    CCACHE_TEMPDIR=/tmp/ccache "CCACHE_BASEDIR=$1" CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content \
-    CCACHE_SLOPPINESS=locale,pch_defines,time_macros 'CCACHE_IGNOREOPTIONS=-ffile-prefix-map=*'
+    CCACHE_TEMPDIR=/tmp/ccache CCACHE_INODECACHE=1 "CCACHE_BASEDIR=$1" CCACHE_NOHASHDIR=1 \
+    CCACHE_COMPILERCHECK=content CCACHE_SLOPPINESS=locale,pch_defines,time_macros 'CCACHE_IGNOREOPTIONS=-ffile-prefix-map=*'
 }
 
 enter() { # FOLDER [NAME=VALUE...] COMMAND...

@@ -40,7 +40,8 @@ state >"$folder/before"
 environment=(CMAKE_ARGS=-DDTL_WERROR=ON CMAKE_BUILD_PARALLEL_LEVEL="$(nproc)")
 if command -v ccache >/dev/null; then
   environment+=(CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_C_COMPILER_LAUNCHER=ccache
-    CCACHE_BASEDIR="$tree" CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content 'CCACHE_IGNOREOPTIONS=-ffile-prefix-map=*'
+    CCACHE_BASEDIR="$tree" CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content CCACHE_INODECACHE=1
+    CCACHE_SLOPPINESS=locale,pch_defines,time_macros 'CCACHE_IGNOREOPTIONS=-ffile-prefix-map=*'
     CCACHE_STATSLOG="$folder/ccache.stats")
 fi
 began=$SECONDS
