@@ -75,19 +75,16 @@ void dropout_mask(std::int64_t count, std::uint32_t threshold, const std::uint32
 // trainer/step/optimizer.h has the formulas.
 void adamw(std::int64_t count, const AdamStep& step, const float* gradient, float* parameter,
            float* m, float* v) {
-  const float keep = 1.0F - step.learning_rate * step.weight_decay;
-  const float rate = step.learning_rate / step.bias_correction1;
-  const float rest1 = 1.0F - step.beta1, rest2 = 1.0F - step.beta2;
   const float scale = step.gradient_scale;
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) {
     const float g = gradient[i] * scale;
-    const float first = m[i] * step.beta1 + g * rest1;
-    const float second = v[i] * step.beta2 + g * g * rest2;
+    const float first = m[i] * step.beta1 + g * step.rest1;
+    const float second = v[i] * step.beta2 + g * g * step.rest2;
     m[i] = first;
     v[i] = second;
     const float divisor = __builtin_sqrtf(second) / step.sqrt_bias_correction2 + step.epsilon;
-    parameter[i] = parameter[i] * keep - rate * (first / divisor);
+    parameter[i] = parameter[i] * step.keep - step.rate * (first / divisor);
   }
 }
 
@@ -115,16 +112,15 @@ void sgd(std::int64_t count, const SgdStep& step, const float* gradient, float* 
 
 void lion(std::int64_t count, const LionStep& step, const float* gradient, float* parameter,
           float* m) {
-  const float rest1 = 1.0F - step.beta1, rest2 = 1.0F - step.beta2;
   const float scale = step.gradient_scale;
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) {
     const float g = gradient[i] * scale;
-    const float mixed = m[i] * step.beta1 + g * rest1;
+    const float mixed = m[i] * step.beta1 + g * step.rest1;
     // 0 for 0, as in torch.sign().
     const float sign = (mixed > 0.0F ? 1.0F : 0.0F) - (mixed < 0.0F ? 1.0F : 0.0F);
     parameter[i] = parameter[i] * step.keep - step.learning_rate * sign;
-    m[i] = m[i] * step.beta2 + g * rest2;
+    m[i] = m[i] * step.beta2 + g * step.rest2;
   }
 }
 

@@ -30,25 +30,27 @@ float clipping_factor(const OptimizerSettings& settings, double norm) {
   return static_cast<float>(std::min(1.0, settings.max_grad_norm / (norm + 1e-6)));
 }
 
-// The kernel computes p (1 - lr wd) - lr / c1 * m / (sqrt(v) / c2 + eps). That is torch's form with
-// c1 = bc1 and c2 = sqrt(bc2), and transformers' with c1 = bc1 / sqrt(bc2) / (1 - lr wd) and c2
-// = 1.
+// The kernel computes p keep - rate m / (sqrt(v) / c2 + eps), with keep = 1 - lr wd. That is
+// torch's form with rate = lr / bc1 and c2 = sqrt(bc2), and transformers' with rate = lr sqrt(bc2)
+// / bc1 keep and c2 = 1.
 AdamStep adam_step(const OptimizerSettings& settings, double rate, double weight_decay,
                    std::int64_t number) {
   const auto t = static_cast<double>(number);
   const double bc1 = 1.0 - std::pow(settings.beta1, t);
   const double sqrt_bc2 = std::sqrt(1.0 - std::pow(settings.beta2, t));
   AdamStep step{};
-  step.learning_rate = static_cast<float>(rate);
+  const double keep = 1.0 - rate * weight_decay;
+  step.keep = static_cast<float>(keep);
   step.beta1 = static_cast<float>(settings.beta1);
   step.beta2 = static_cast<float>(settings.beta2);
+  step.rest1 = static_cast<float>(1.0 - settings.beta1);
+  step.rest2 = static_cast<float>(1.0 - settings.beta2);
   step.epsilon = static_cast<float>(settings.epsilon);
-  step.weight_decay = static_cast<float>(weight_decay);
   if (settings.kind == OptimizerKind::kAdamTorch) {
-    step.bias_correction1 = static_cast<float>(bc1);
+    step.rate = static_cast<float>(rate / bc1);
     step.sqrt_bias_correction2 = static_cast<float>(sqrt_bc2);
   } else {
-    step.bias_correction1 = static_cast<float>(bc1 / sqrt_bc2 / (1.0 - rate * weight_decay));
+    step.rate = static_cast<float>(rate / bc1 * sqrt_bc2 * keep);
     step.sqrt_bias_correction2 = 1.0F;
   }
   return step;
@@ -72,6 +74,8 @@ LionStep lion_step(const OptimizerSettings& settings, double rate, double weight
   step.keep = static_cast<float>(1.0 - rate * weight_decay);
   step.beta1 = static_cast<float>(settings.beta1);
   step.beta2 = static_cast<float>(settings.beta2);
+  step.rest1 = static_cast<float>(1.0 - settings.beta1);
+  step.rest2 = static_cast<float>(1.0 - settings.beta2);
   return step;
 }
 
