@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
@@ -16,6 +15,7 @@
 #include "trainer/json/json_scan.h"
 #include "trainer/pieces/byte_level.h"
 #include "trainer/pieces/normalizers.h"
+#include "trainer/pieces/token_ids.h"
 #include "trainer/pieces/unicode.h"
 #include "trainer/tokens/library_object.h"
 #include "trainer/tokens/piece_files.h"
@@ -120,24 +120,6 @@ void read_steps(const Step& json, const char* what, const char* list,
                             type, join(names, ", ")));
 }
 
-// Finds ids by text.
-class TokenIds {
- public:
-  explicit TokenIds(const std::vector<std::string>& vocabulary) {
-    ids_.reserve(vocabulary.size());
-    for (std::size_t id = 0; id < vocabulary.size(); ++id) {
-      if (!vocabulary[id].empty()) ids_[vocabulary[id]] = static_cast<std::int32_t>(id);
-    }
-  }
-  std::int32_t of(std::string_view token) const {
-    const auto found = ids_.find(token);
-    return found == ids_.end() ? -1 : found->second;
-  }
-
- private:
-  std::unordered_map<std::string_view, std::int32_t> ids_;
-};
-
 // A merge is "left right" or, since tokenizers 0.20, ["left", "right"].
 std::optional<std::pair<std::string, std::string>> merge_texts(const PiecesJson& item) {
   if (item.is_array() && item.size() == 2 && item[0].is_string() && item[1].is_string()) {
@@ -150,10 +132,9 @@ std::optional<std::pair<std::string, std::string>> merge_texts(const PiecesJson&
   return std::pair(text.substr(0, blank), text.substr(blank + 1));
 }
 
-void read_merges(const Step& json, PieceRules& rules) {
+void read_merges(const Step& json, const TokenIds& ids, PieceRules& rules) {
   const char* key = "merges";
   if (!json.has(key) || !json.json()[key].is_array()) json.fail("", "it has no model.merges");
-  const TokenIds ids(rules.common.vocabulary);
   rules.merges.reserve(json.json()[key].size());
   for (const PiecesJson& item : json.json()[key]) {
     // Files of vocab.json's time begin with a line "#version: 0.2".
@@ -171,9 +152,8 @@ void read_merges(const Step& json, PieceRules& rules) {
 }
 
 // A byte that texts have but the vocabulary lacks: tokenizers would drop its characters.
-std::optional<int> missing_byte(const PieceRules& rules, const BpeRules& bpe) {
+std::optional<int> missing_byte(const TokenIds& ids, const BpeRules& bpe) {
   if (!bpe.byte_level || bpe.unknown) return std::nullopt;
-  const TokenIds ids(rules.common.vocabulary);
   for (int byte = 0; byte < 0xF5; ++byte) {
     if (byte == 0xC0 || byte == 0xC1) continue;  // in no UTF-8, nor are those from F5 on
     std::string token;
@@ -184,7 +164,7 @@ std::optional<int> missing_byte(const PieceRules& rules, const BpeRules& bpe) {
 }
 
 // The settings that only a class which uses the whole file takes from it.
-BpeRules read_bpe_settings(const Step& json, const TokenizerRules& common) {
+BpeRules read_bpe_settings(const Step& json, const TokenIds& ids) {
   BpeRules bpe;
   json.check(keys_of::kBpe);
   bpe.fuse_unknown = json.flag("fuse_unk", false);
@@ -192,7 +172,7 @@ BpeRules read_bpe_settings(const Step& json, const TokenizerRules& common) {
   bpe.ignore_merges = json.flag("ignore_merges", false);
   const std::string unknown = json.text("unk_token", "");
   if (unknown.empty()) return bpe;
-  const std::int32_t id = TokenIds(common.vocabulary).of(unknown);
+  const std::int32_t id = ids.of(unknown);
   if (id < 0) json.fail("unk_token", fmt::format("'{}' is not in the vocabulary", unknown));
   bpe.unknown = id;
   return bpe;
@@ -200,10 +180,11 @@ BpeRules read_bpe_settings(const Step& json, const TokenizerRules& common) {
 
 void read_bpe(const Step& json, bool whole, PieceRules& rules) {
   read_vocabulary(json, rules.common);
-  read_merges(json, rules);
-  BpeRules bpe = whole ? read_bpe_settings(json, rules.common) : BpeRules();
+  const TokenIds ids(rules.common.vocabulary);
+  read_merges(json, ids, rules);
+  BpeRules bpe = whole ? read_bpe_settings(json, ids) : BpeRules();
   bpe.byte_level = rules.byte_level;
-  if (const auto missing = missing_byte(rules, bpe)) {
+  if (const auto missing = missing_byte(ids, bpe)) {
     json.fail("vocab",
               fmt::format("it has no token for the byte 0x{:02X}, and no unk_token", *missing));
   }
@@ -223,13 +204,21 @@ void read_model(const Step& json, bool whole, PieceRules& rules) {
   rules.model = read_whole_unigram(json, rules);
 }
 
-// The bytes of a value of the file.
-std::string text_of(std::string_view bytes, const char* key) {
+// Keeps steps as they are written in the file.
+PieceTexts read_texts(std::string_view bytes) {
+  PieceTexts texts;
   const std::size_t outer = skip_json_space(bytes, bytes.starts_with("\xEF\xBB\xBF") ? 3 : 0);
-  const std::size_t at = find_json_value(bytes, outer, key);
-  if (at == kNoJson) return {};
-  const std::string text(bytes.substr(at, end_of_json_value(bytes, at) - at));
-  return text == "null" ? std::string() : text;
+  for (const auto& [key, at] : json_members(bytes, outer)) {
+    std::string* text = key == "normalizer"       ? &texts.normalizer
+                        : key == "pre_tokenizer"  ? &texts.pre_tokenizer
+                        : key == "post_processor" ? &texts.post_processor
+                        : key == "decoder"        ? &texts.decoder
+                        : key == "model"          ? &texts.model
+                                                  : nullptr;
+    if (text == nullptr || bytes.substr(at).starts_with("null")) continue;
+    *text = bytes.substr(at, end_of_json_value(bytes, at) - at);
+  }
+  return texts;
 }
 
 bool is_byte_level(const PreTokenizers& steps) {
@@ -255,9 +244,7 @@ void read_whole(const Step& whole, const std::string& bytes, PieceRules& rules) 
   rules.common.second_type = frame.second_type;
   rules.common.trims_offsets = frame.trims_offsets;
   rules.common.keeps_blank = frame.prefix;
-  rules.texts = {text_of(bytes, "normalizer"), text_of(bytes, "pre_tokenizer"),
-                 text_of(bytes, "post_processor"), text_of(bytes, "decoder"),
-                 text_of(bytes, "model")};
+  rules.texts = read_texts(bytes);
 }
 
 // "WhitespaceSplit, Metaspace".
@@ -376,7 +363,7 @@ void read_bpe_files(const std::string& folder, PieceRules& rules) {
   }
   BpeRules bpe;
   bpe.byte_level = true;
-  if (const auto missing = missing_byte(rules, bpe)) {
+  if (const auto missing = missing_byte(ids, bpe)) {
     whole.fail("", fmt::format("it has no token for the byte 0x{:02X}", *missing));
   }
   bpe.vocabulary = rules.common.vocabulary;

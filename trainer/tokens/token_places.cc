@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 #include "base/error.h"
@@ -12,13 +11,9 @@
 namespace dtl::trainer {
 
 TokenPlaces::TokenPlaces(TokenizerRules& rules, std::string folder)
-    : rules_(rules), folder_(std::move(folder)) {
-  for (std::size_t id = 0; id < rules.vocabulary.size(); ++id) {
-    const std::string& token = rules.vocabulary[id];
-    if (!token.empty()) of_vocabulary_[token] = static_cast<std::int32_t>(id);
-  }
+    : rules_(rules), folder_(std::move(folder)), of_vocabulary_(rules.vocabulary) {
   // The number of tokens, not the highest id: tokenizers ignores gaps and duplicates, too.
-  next_ = static_cast<std::int32_t>(of_vocabulary_.size()) + (rules.empty_token >= 0 ? 1 : 0);
+  next_ = static_cast<std::int32_t>(of_vocabulary_.distinct()) + (rules.empty_token >= 0 ? 1 : 0);
 }
 
 void TokenPlaces::add(const AddedToken& token) {
@@ -27,8 +22,8 @@ void TokenPlaces::add(const AddedToken& token) {
   AddedToken placed = token;
   if (there != rules_.added.end()) {
     placed.id = there->id;
-  } else if (const auto known = of_vocabulary_.find(token.content); known != of_vocabulary_.end()) {
-    placed.id = known->second;
+  } else if (const std::int32_t known = of_vocabulary_.of(token.content); known >= 0) {
+    placed.id = known;
   } else {
     placed.id = next_;
   }

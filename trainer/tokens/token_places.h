@@ -5,10 +5,8 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
 
+#include "trainer/pieces/token_ids.h"
 #include "trainer/tokens/wordpiece_files.h"
 
 namespace dtl::trainer {
@@ -25,7 +23,7 @@ class TokenPlaces {
  private:
   TokenizerRules& rules_;
   std::string folder_;
-  std::unordered_map<std::string_view, std::int32_t> of_vocabulary_;
+  TokenIds of_vocabulary_;
   std::int32_t next_ = 0;
 };
 
