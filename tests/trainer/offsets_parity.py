@@ -129,7 +129,7 @@ def make_folder(root, name, lower_case, texts):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
-    parser.add_argument("--lines", type=int, default=50000)
+    parser.add_argument("--lines", type=int, default=20000)
     parser.add_argument("--seed", type=int, default=1)
     a = parser.parse_args()
     real = list(lines(a.lines, a.seed))

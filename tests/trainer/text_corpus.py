@@ -46,10 +46,10 @@ def files(seed):
     for place in PLACES:
         for folder, folders, names in os.walk(place):
             folders.sort()
-            found += [Path(folder, name) for name in names]
+            found += [os.path.join(folder, name) for name in names]
     found.sort()
     random.Random(seed).shuffle(found)
-    return found
+    return map(Path, found)
 
 
 def lines(count, seed):
