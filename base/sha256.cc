@@ -36,6 +36,24 @@ std::string sha256_hex(std::string_view bytes) {
   return sum.hex();
 }
 
+std::string hmac_sha256(std::string_view key, std::string_view message) {
+  const auto digest_of = [](std::string_view first, std::string_view second) {
+    Sha256 sum;
+    sum.add(first);
+    sum.add(second);
+    const Sha256::Digest bytes = sum.digest();
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  std::string block(key.size() > SHA256_CBLOCK ? digest_of(key, {}) : std::string(key));
+  block.resize(SHA256_CBLOCK, '\0');
+  const auto keyed = [&block](char pad) {
+    std::string padded = block;
+    for (char& byte : padded) byte = static_cast<char>(byte ^ pad);
+    return padded;
+  };
+  return digest_of(keyed(0x5c), digest_of(keyed(0x36), message));
+}
+
 // OpenSSL_version() also needs all of libcrypto, so it is only called where that exists anyway: in
 // the shared library, and beside libssh. Otherwise the archive's version is that of its headers.
 #pragma weak OpenSSL_version

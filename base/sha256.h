@@ -1,6 +1,6 @@
 #pragma once
-// SHA-256 of bytes that arrive in pieces: for the files of --push, and keys from tokens. Programs
-// only: libdtring has its own crypto (ring/common/crypto.h).
+// SHA-256 of bytes that arrive in pieces: for the files of --push, and keys from tokens; and
+// HMAC-SHA256. Programs only: libdtring has its own crypto (ring/common/crypto.h).
 
 #include <array>
 #include <cstdint>
@@ -29,6 +29,9 @@ class Sha256 {
 };
 
 std::string sha256_hex(std::string_view bytes);
+
+// RFC 2104, 32 bytes: a key that only who knows `key` can make from the message.
+std::string hmac_sha256(std::string_view key, std::string_view message);
 
 Library crypto_library();  // OpenSSL's libcrypto, for --version -v
 

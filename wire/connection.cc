@@ -69,6 +69,14 @@ void Connection::send(Message message) {
   }
 }
 
+void Connection::send_receipt() {
+  if (closed_ || !stream_) return;
+  const auto receipt = link_.receipt(true);
+  if (!receipt) return;
+  queue(urgent_, *receipt);
+  wake_.cancel();
+}
+
 void Connection::gather(Output output) {
   const std::size_t size = output.bytes.size();
   const bool continues =

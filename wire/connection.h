@@ -33,6 +33,8 @@ class Connection {
   // that soon follows other output may wait for a few milliseconds: for more of it, so that many
   // lines travel together, or for another message.
   void send(Message message);
+  // Sends the receipt that a heartbeat would bring, if one is due: where heartbeats are not sent.
+  void send_receipt();
   // The next message; nullopt at the end of the stream, and after detach(). Throws Error(kVersion)
   // on garbage, and whatever ByteStream::read throws.
   awaitable<std::optional<Message>> receive();

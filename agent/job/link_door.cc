@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "agent/tree/resume_offer.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "base/machine/job_record.h"
@@ -14,7 +15,6 @@
 #include "base/machine/unix_socket.h"
 #include "wire/deadline.h"
 #include "wire/fd_stream.h"
-#include "wire/frame.h"
 
 namespace dtl {
 namespace {
@@ -53,25 +53,16 @@ void LinkDoor::close() {
 awaitable<void> LinkDoor::hear(Fd peer) {
   ++waiting_;
   std::unique_ptr<ByteStream> stream = make_fd_stream(context_, std::move(peer));
-  std::optional<Message> message;
-  FrameReader reader;
-  try {
+  std::optional<ResumeOffer> resume;
+  {
     // Closes the stream at the deadline; the read then sees the end.
     const StreamDeadline deadline(context_, *stream, kHelloDeadline);
-    while (!message) {
-      std::string bytes = co_await stream->read();
-      if (bytes.empty()) break;
-      reader.feed(std::move(bytes));
-      message = reader.next();
-    }
-  } catch (const Error&) {
-    message.reset();  // not our launcher
+    resume = co_await hear_resume(*stream);
   }
   --waiting_;
-  const Resume* offer = message ? std::get_if<Resume>(&*message) : nullptr;
   // close() may have run during the wait.
-  if (offer == nullptr || path_.empty()) co_return;
-  taken_(*offer, std::move(stream), reader.take_rest());
+  if (!resume || path_.empty()) co_return;
+  taken_(resume->offer, std::move(stream), std::move(resume->received));
 }
 
 }  // namespace dtl

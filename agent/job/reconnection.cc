@@ -47,12 +47,12 @@ bool Reconnection::agree(const Reconnect& agreed) {
   try {
     LinkDoor::Taken taken = [this](const Resume& offer, std::unique_ptr<ByteStream> stream,
                                    std::string received) {
-      resume(offer, std::move(stream), std::move(received));
+      (void)resume(offer, std::move(stream), std::move(received));
     };
     door_.emplace(context_, tasks_, std::move(taken), agreed.link);
   } catch (const Error& error) {
-    connection_.send(
-        Notice{std::string("cannot be found again if the connection is lost: ") + error.what()});
+    problem_ = std::string("cannot be found again if the connection is lost: ") + error.what();
+    connection_.send(Notice{problem_});
     return false;
   }
   token_ = agreed.token;
@@ -61,20 +61,59 @@ bool Reconnection::agree(const Reconnect& agreed) {
   return true;
 }
 
+void Reconnection::join(JoinTree order) {
+  if (tree_ || (!door_ && problem_.empty())) {
+    throw Error(Exit::kVersion, "unexpected message", message_name(order));
+  }
+  // Without kept frames nothing could continue on a branch.
+  if (!door_) return connection_.send(TreeJoined{0, problem_});
+  TreeSeat::Talk talk;
+  talk.offered = [this](const Resume& offer, std::unique_ptr<ByteStream> stream,
+                        std::string received) {
+    return resume(offer, std::move(stream), std::move(received));
+  };
+  talk.heard = back_;
+  tree_.emplace(context_, tasks_, connection_, std::move(order), std::move(talk));
+  connection_.send(tree_->joined());
+}
+
+void Reconnection::take(const Relayed& parcels) {
+  if (!tree_) throw Error(Exit::kVersion, "unexpected message", message_name(parcels));
+  tree_->take(parcels);
+}
+
+void Reconnection::beat(BootTime now) {
+  if (tree_ && tree_->is_on_branch()) return connection_.send_receipt();
+  connection_.send(Heartbeat{static_cast<std::uint64_t>(now.count())});
+}
+
+awaitable<void> Reconnection::wait_for_children() {
+  if (tree_) co_await tree_->wait_for_children();
+}
+
+awaitable<void> Reconnection::flush() {
+  if (tree_) co_await tree_->flush();
+}
+
 void Reconnection::end() {
   if (door_) door_->close();
 }
 
-void Reconnection::resume(const Resume& offer, std::unique_ptr<ByteStream> stream,
+bool Reconnection::resume(const Resume& offer, std::unique_ptr<ByteStream> stream,
                           std::string received) {
   LinkEnd& link = connection_.link();
-  if (link.admit(offer, token_) != ResumeAnswer::kResumed) return stream->close();
+  if (link.admit(offer, token_) != ResumeAnswer::kResumed) {
+    stream->close();
+    return false;
+  }
   const Resumed answer{ResumeAnswer::kResumed, offer.attempt, link.received()};
   // False if the launcher lacks frames that are no longer kept: no stream can replace them.
-  if (!connection_.attach(std::move(stream), std::move(received), offer.received, answer)) return;
+  if (!connection_.attach(std::move(stream), std::move(received), offer.received, answer))
+    return false;
   // The old stream may just have closed its descriptors.
   hold_standard_descriptors();
   back_();
+  return true;
 }
 
 }  // namespace dtl

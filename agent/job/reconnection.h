@@ -1,6 +1,7 @@
 #pragma once
-// Reconnection: adds --reconnect to the launcher's connection: it waits behind a LinkDoor for a
-// launcher that lost its stream. Owned by the session; one io_context thread. Reads no messages.
+// Reconnection: adds --reconnect and --tree to the launcher's connection: it waits behind a
+// LinkDoor for a launcher that lost its stream, and at its place in a tree of agents for one that
+// comes by a branch. Owned by the session; one io_context thread. Reads no messages.
 
 #include <functional>
 #include <memory>
@@ -8,6 +9,8 @@
 #include <string>
 
 #include "agent/job/link_door.h"
+#include "agent/job/supervisor.h"
+#include "agent/tree/tree_seat.h"
 #include "wire/asio.h"
 #include "wire/connection.h"
 #include "wire/task_group.h"
@@ -27,10 +30,20 @@ class Reconnection {
   // launcher is then told, and the job continues without reconnection. Throws Error(kVersion) the
   // second time.
   bool agree(const Reconnect& agreed);
+  // Takes the place in a tree of agents, and says so. Throws Error(kVersion) before agree() and the
+  // second time.
+  void join(JoinTree order);
+  void take(const Relayed& parcels);  // throws Error(kVersion) before join(), or for garbage
+  // Tells the launcher that this agent lives. In a tree `alive` does.
+  void beat(BootTime now);
   void end();  // from here on no launcher can come back
 
+  // See TreeSeat; at once without a tree.
+  awaitable<void> wait_for_children();
+  awaitable<void> flush();
+
  private:
-  void resume(const Resume& offer, std::unique_ptr<ByteStream> stream, std::string received);
+  bool resume(const Resume& offer, std::unique_ptr<ByteStream> stream, std::string received);
 
   asio::io_context& context_;
   TaskGroup& tasks_;
@@ -38,6 +51,8 @@ class Reconnection {
   const std::function<void()> back_;
   std::optional<LinkDoor> door_;  // after agree()
   std::string token_;             // proves that a peer is the launcher
+  std::string problem_;           // why it cannot come back, although agree() was called
+  std::optional<TreeSeat> tree_;  // after join()
 };
 
 }  // namespace dtl

@@ -136,7 +136,7 @@ awaitable<void> AgentSession::watch_clock() {
       running_.look_for_stopped();
       witness_.look();
       // Only the greeting is sent before Hello (wire/PROTOCOL.md).
-      if (node_) connection_.send(Heartbeat{static_cast<std::uint64_t>(at.count())});
+      if (node_) reconnection_.beat(at);
     }
     // A parent that runs without CPU time has not gone (--child).
     if (is_launcher_silent(supervisor_, at) && launcher_ != 0 &&
@@ -173,6 +173,7 @@ awaitable<void> AgentSession::note_old_connections() {
 
 // Gives the last messages a moment to be sent.
 awaitable<void> AgentSession::leave() {
+  if (exit_ != Exit::kUnreachable) co_await reconnection_.wait_for_children();
   connection_.finish();
   // A launcher that does not read must not delay our exit.
   asio::steady_timer deadline(context_, kDrainDeadline);
@@ -180,6 +181,7 @@ awaitable<void> AgentSession::leave() {
     if (!cancelled) context_.stop();
   });
   co_await connection_.wait_below(1);
+  co_await reconnection_.flush();
   context_.stop();
 }
 
@@ -290,8 +292,9 @@ void AgentSession::act_on(Message message) {
       },
       [&](const WatchNotices& order) { node_->watch_for_notices(order.cloud); },
       [](const OneOf<Heartbeat, Received> auto&) {},
-      [&](const OneOf<Resume, JoinTree, Relayed> auto&) { unexpected(message); },
-      [&](const Welcome&) { unexpected(message); },
+      [&](JoinTree& order) { reconnection_.join(std::move(order)); },
+      [&](const Relayed& parcels) { reconnection_.take(parcels); },
+      [&](const OneOf<Welcome, Resume> auto&) { unexpected(message); },
       [&](const AgentsMessage auto&) { unexpected(message); }};
   std::visit(handle, message);
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+
 namespace dtl::sha256_test {
 namespace {
 
@@ -16,6 +18,19 @@ TEST(Sha256, DoesNotDependOnThePieces) {
   Sha256 sum;
   for (const std::size_t size : {1, 63, 64, 872}) sum.add(std::string_view(text).substr(0, size));
   EXPECT_EQ(sum.hex(), sha256_hex(text));
+}
+
+// RFC 4231, cases 1, 2, 6.
+TEST(HmacSha256, GivesTheStandardsExamples) {
+  const auto hex = [](const std::string& key, const std::string& message) {
+    return to_hex(hmac_sha256(key, message));
+  };
+  EXPECT_EQ(hex(std::string(20, '\x0b'), "Hi There"),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(hex("Jefe", "what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(hex(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First"),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
 }  // namespace
