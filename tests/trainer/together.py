@@ -11,6 +11,7 @@ python_test.sh SCRIPT [ARGUMENT...].
 import os
 import resource
 import runpy
+import signal
 import sys
 import time
 import traceback
@@ -80,7 +81,7 @@ def run(command):
 
 def main():
     name, commands = sys.argv[1], split(sys.argv[2:])
-    skipped, failed = [], []
+    skipped, failed, signals = [], [], []
     for command in commands:
         began = time.monotonic()
         print(f"== {command[0]}", flush=True)
@@ -91,8 +92,14 @@ def main():
         if status == SKIPPED:
             skipped.append(f"{last[-1] if last else 'no reason'}\n[  SKIPPED ] {label} (0 ms)")
         elif status != 0:
+            signals += [-status] if status < 0 else []
             failed.append("\n".join([f"FAILED: {label}: status {status}", *last[-SHOWN_LINES:]]))
     print("\n".join(["", *skipped, f"[==========] {len(commands)} tests from {name} ran.", *failed]))
+    sys.stdout.flush()
+    if signals:  # a crash fails a run of scripts/test, whatever a second try gives
+        if signals[0] != signal.SIGKILL:
+            signal.signal(signals[0], signal.SIG_DFL)
+        os.kill(os.getpid(), signals[0])
     sys.exit(1 if failed else 0)
 
 
