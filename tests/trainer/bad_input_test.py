@@ -172,6 +172,47 @@ def check_lengths(bench):
     config.write_text(json.dumps({**json.loads(config.read_text()), "model_max_length": 8}))
     bench.expect("model_max_length", bench.evaluate(folder), 0,
                  "--max_seq_length 128 is more than the tokenizer's model_max_length: using 8")
+    pairs = bench.root / "pairs.tsv"
+    pairs.write_text("label\tsentence1\tsentence2\n" + "a\tgood\tkind\nb\tbad\trude\n" * 4)
+    bench.expect("no room in a pair",
+                 bench.train(folder, "--overwrite_output_dir", "--train_file", pairs, "--max_seq_length", "3"),
+                 64, "--max_seq_length 3", "3 special tokens", "Try: --max_seq_length 128")
+
+
+def check_models(bench):
+    for change, words in (
+            (dict(num_attention_heads=3), ["config.json:", "'num_attention_heads'", "not a multiple"]),
+            (dict(pad_token_id=-1), ["'pad_token_id'", "Try: "]),
+            (dict(model_type="albert"), ["'albert' is not one of bert, ", "Try: "]),
+            (dict(vocab_size=20), ["the model's vocab_size is 20", "Try: python3 -c "]),
+            (dict(intermediate_size=9), ["but a model as in config.json needs", "Try: "])):
+        folder = bench.copy()
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, **change}))
+        bench.expect(str(change), bench.evaluate(folder), 65, *words)
+    folder = bench.copy()
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.txt").unlink()
+    bench.expect("no tokenizer", bench.evaluate(folder), 65, "neither tokenizer.json nor vocab.txt",
+                 "Try: hf download NAME ", f"--local-dir {folder}")
+    folder = bench.copy()
+    choices, numbers, pairs = (bench.root / name for name in ("choices.csv", "numbers.tsv", "queries.csv"))
+    choices.write_text("sent1,sent2,ending0,ending1,label\n" + "good,and,kind,rude,0\n" * 4)
+    numbers.write_text("label\ttext\n" + "0.5\tgood and kind\n1.5\tbad and rude\n" * 4)
+    pairs.write_text("query,passage\n" + "".join(f"what is {i},it is {i}\n" for i in range(9)))
+    words = ("--task", "multiple_choice", "--train_file", choices, "--ignore_mismatched_sizes")
+    bench.expect("a head that is made", bench.train(bench.copy(), *words, "--overwrite_output_dir"), 0,
+                 "newly initialised (not in ")
+    answer = bench.train(folder, *words)
+    bench.expect("a head of a checkpoint", answer, 0, "Continuing from ")
+    bench.expect("which is not new", (0, "a new one" if "newly" in answer[1] else "none"), 0, "none")
+    bench.expect("a model with one number", bench.run(
+        "init", "--train_file", numbers, "--output_dir", bench.root / "one", "--hidden_size", "8",
+        "--intermediate_size", "8", "--num_hidden_layers", "1"), 0, "one")
+    bench.expect("another task's head", bench.train(bench.root / "one", *words, "--overwrite_output_dir"), 0,
+                 "multiple choice starts from the head of its BertForSequenceClassification")
+    bench.expect("texts without labels", bench.run(
+        "init", "--train_file", pairs, "--output_dir", bench.root / "new"), 65, "Try: --encoder_only")
 
 
 def check_options(bench):
@@ -276,6 +317,7 @@ def main():
         check_weights(bench)
         check_resume(bench)
         check_lengths(bench)
+        check_models(bench)
         check_options(bench)
         check_tables(bench)
         check_problems(bench)

@@ -109,14 +109,15 @@ TEST(ModelConfig, RefusesWhatCannotBeRun) {
   EXPECT_THAT(read_error(R"({"model_type": "albert"})"),
               HasSubstr("'albert' is not one of bert, distilbert, roberta"));
   EXPECT_THAT(read_error(R"({"model_type": "roberta", "max_position_embeddings": 2})"),
-              HasSubstr("a text's first token has position 2"));
+              HasSubstr("a text begins at position 2"));
   EXPECT_THAT(read_error(R"({"model_type": "roberta", "pad_token_id": 50265})"),
               HasSubstr("'pad_token_id': 50265 is not below vocab_size"));
   EXPECT_THAT(read_error(R"({"model_type": "bert", "position_embedding_type": "relative_key"})"),
               HasSubstr("relative_key"));
   EXPECT_THAT(read_error(R"({"model_type": "bert", "is_decoder": true})"), HasSubstr("decoder"));
   EXPECT_THAT(read_error(R"({"model_type": "bert", "hidden_act": "swish"})"), HasSubstr("swish"));
-  EXPECT_THAT(read_error(R"({"model_type": "bert", "hidden_size": 10})"), HasSubstr("12 heads"));
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "hidden_size": 10})"),
+              HasSubstr("'num_attention_heads': the hidden size, 10"));
   EXPECT_THAT(read_error(R"({"model_type": "bert", "hidden_size": -4})"),
               HasSubstr("'hidden_size'"));
   EXPECT_THAT(read_error(R"({"model_type": "bert", "hidden_size": "x"})"),

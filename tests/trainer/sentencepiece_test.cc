@@ -151,5 +151,12 @@ TEST_F(SentencePieceFolder, NamesTheMissingFile) {
               HasSubstr("there is neither tokenizer.json nor spm.model"));
 }
 
+TEST_F(SentencePieceFolder, IsNamedWithoutItsSpecialTokens) {
+  folder_.write("config.json", R"({"model_type":"deberta-v2"})");
+  write_model(sentencepiece_bytes({{"<unk>", 0, 2}, {"a", -1}}, "", 1, 0));
+  EXPECT_THAT(complaint([&] { Tokenizer::load(folder_.path()); }),
+              HasSubstr("spm.model: cannot use this tokenizer: '[CLS]' is not in the vocabulary"));
+}
+
 }  // namespace
 }  // namespace dtl::trainer::sentencepiece_test

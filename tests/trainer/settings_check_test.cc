@@ -53,7 +53,9 @@ TEST(Task, IsWhatTheOptionsSay) {
   EXPECT_EQ(task({"--task_name", "MRPC"}, "t.json"), "classification");
   EXPECT_EQ(task({"--label_column_name", "l"}, "t.json"), "classification");
   EXPECT_EQ(task({"--task_name", "squad"}, "t.csv"), "qa");
-  EXPECT_EQ(task({"--doc_stride", "64"}, "t.csv"), "qa");
+  EXPECT_EQ(task({"--doc_stride", "64"}, "t.json"), "qa");
+  EXPECT_THAT(complaint({"--doc_stride", "64"}),  // the file is t.tsv
+              HasSubstr("--doc_stride: only for question answering, whose files are SQuAD's"));
   EXPECT_EQ(task({"--version_2_with_negative"}, "t.json"), "qa");
   EXPECT_EQ(task({"--task", "qa"}, "t.csv"), "qa");
   EXPECT_EQ(task({}, "t.conll"), "token_classification");
@@ -129,6 +131,9 @@ TEST(Task, RefusesTheOtherTasksOptions) {
   EXPECT_THAT(complaint({"--task", "qa", "--do_regression"}), HasSubstr("--do_regression"));
   EXPECT_THAT(complaint({"--task", "classification", "--n_best_size", "5"}),
               HasSubstr("--n_best_size"));
+  EXPECT_THAT(complaint({"--focal_gamma", "2", "--pooling", "cls"}),
+              HasSubstr("--pooling: only for embeddings, but --focal_gamma is not. Try: --task "
+                        "embeddings without --focal_gamma"));
   EXPECT_THAT(complaint({"--task", "qa", "--task_name", "rte"}), HasSubstr("--task_name rte"));
   EXPECT_THAT(complaint({"--task_name", "mrcp"}), HasSubstr("mrpc"));
   EXPECT_THAT(complaint({"--data_dir", "glue"}), HasSubstr("--task_name"));

@@ -56,7 +56,11 @@ VALUES = {
 BESIDE = {
     "do_train": ["--do_eval"],
     "lr_scheduler_kwargs": ["--lr_scheduler_type", "cosine"], "optim_args": ["--optim", "sgd"],
-    "load_best_model_at_end": ["--eval_strategy", "steps"], "greater_is_better": ["--metric_for_best_model", "f1"],
+    "load_best_model_at_end": ["--eval_strategy", "steps"], "bf16_full_eval": ["--do_eval"],
+    "greater_is_better": ["--metric_for_best_model", "f1", "--eval_strategy", "steps"],
+    "metric_for_best_model": ["--eval_strategy", "steps"],
+    **dict.fromkeys(("doc_stride", "max_answer_length", "n_best_size", "null_score_diff_threshold",
+                     "version_2_with_negative"), ["--train_file", "t.json"]),
     "eval_delay": ["--eval_strategy", "steps"], "eval_on_start": ["--eval_strategy", "steps"],
 }
 # Harmless values of refused options: answered with a notice.

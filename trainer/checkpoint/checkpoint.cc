@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/files/new_file.h"
+#include "base/text.h"
 #include "trainer/embeddings/sentence_folder.h"
 #include "trainer/families/model_family.h"
 #include "trainer/files/tensor_files.h"
@@ -71,8 +72,10 @@ std::string find_weights(const std::string& folder) {
 
 std::string weights_file(const std::string& folder) {
   if (std::string path = find_weights(folder); !path.empty()) return path;
-  throw Error(Exit::kBadInput, fmt::format("{}: cannot read the model", folder),
-              "it has neither model.safetensors nor pytorch_model.bin", "dttrain init --help");
+  throw Error(
+      Exit::kBadInput, fmt::format("{}: cannot read the model", folder),
+      "it has neither model.safetensors nor pytorch_model.bin",
+      fmt::format("hf download NAME model.safetensors --local-dir {}", one_shell_word(folder)));
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -87,9 +90,11 @@ bool copy_tensor(const std::string& path, const Tensor& from, const ParameterInf
     if (to.head && options.ignore_mismatched_sizes) return false;
     throw Error(Exit::kBadInput, fmt::format("{}: tensor {}", path, to.name),
                 fmt::format("its shape is {}, {} {}", shape_text(from.shape),
-                            to.head ? "but the labels of this task need" : "but the model needs",
+                            to.head ? "but the labels of this task need"
+                                    : "but a model as in config.json needs",
                             shape_text(to.shape)),
-                to.head ? "--ignore_mismatched_sizes" : "");
+                to.head ? "--ignore_mismatched_sizes"
+                        : "the config.json that was saved with these weights");
   }
   if (!from.whole_type.empty()) {
     throw Error(

@@ -104,7 +104,8 @@ std::vector<std::string> usual_names(const std::vector<std::string>& row) {
   throw Error(Exit::kBadInput, what, without_column(header, options.label_column),
               guess >= 0
                   ? "--label_column_name " + one_shell_word(header[static_cast<std::size_t>(guess)])
-                  : "head -n 3 " + one_shell_word(path));
+              : options.unlabelled_hint.empty() ? "head -n 3 " + one_shell_word(path)
+                                                : options.unlabelled_hint);
 }
 
 Columns choose_columns(const std::string& path, const std::vector<std::string>& header,
@@ -171,7 +172,7 @@ void read_label(const std::string& path, const std::string& field, const Dataset
     }
     return;
   }
-  if (field.empty()) refuse("its label is empty; a row without a label cannot be used");
+  if (field.empty()) refuse("its label is empty; only with --label_delimiter may it be");
   if (options.problem == Problem::kRegression) {
     const std::optional<float> value = finite_number(field);
     if (!value) {
@@ -355,6 +356,7 @@ std::vector<std::string> label_names(const TextDataset& dataset) {
 
 Examples encode_dataset(const TextDataset& dataset, const Tokenizer& tokenizer,
                         const std::vector<std::string>& labels, int max_length, int threads) {
+  if (dataset.pairs) tokenizer.check_pair_length(max_length);
   LabelIds label_ids;
   for (std::size_t id = 0; id < labels.size(); ++id) {
     label_ids.emplace(labels[id], static_cast<std::int32_t>(id));

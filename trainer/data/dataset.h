@@ -48,9 +48,10 @@ struct DatasetOptions {
   // an empty cell has none. kRegression: a number.
   Problem problem = Problem::kSingleLabel;
   char label_delimiter = ',';
-  bool labelled = true;     // false: ignore labels
-  std::int64_t limit = -1;  // rows; negative: all
-  bool trained = false;     // the model was trained on text_columns and second_column
+  bool labelled = true;              // false: ignore labels
+  std::int64_t limit = -1;           // rows; negative: all
+  bool trained = false;              // the model was trained on text_columns and second_column
+  std::string unlabelled_hint = {};  // what to try if no column can be that of the labels
 };
 
 // Reads by file name: .tsv (tab, no quoting), .csv (RFC 4180), .json/.jsonl (an object per line, a

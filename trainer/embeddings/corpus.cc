@@ -38,7 +38,12 @@ Corpus read_corpus(const std::string& path) {
   const auto rows = make_row_reader(path, read_data_file(path, kMaxCorpusBytes));
   Corpus corpus{.path = path};
   std::vector<std::string> header, fields;
-  if (rows->next(header)) check_header(path, rows->line(), header);
+  if (!rows->next(header)) {
+    throw Error(Exit::kBadInput, path + ": cannot use the corpus",
+                "the file is empty; it needs an id and a text for each passage, such as _id,text",
+                "ls -l " + one_shell_word(path));
+  }
+  check_header(path, rows->line(), header);
   const std::size_t id = require_column(
       path, header, first_of(header, {"_id", "id", "corpus_id", "corpus-id", "docid"}), "id");
   int named = first_of(header, {"text", "passage", "document"});

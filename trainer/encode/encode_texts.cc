@@ -100,12 +100,15 @@ std::string prompt_for(const EncodeSettings& s, const EmbeddingConfig& config) {
               near.empty() ? "--prompt TEXT" : "--prompt_name " + one_shell_word(near));
 }
 
-// As sentence-transformers: what the folder or its tokenizer says, but no more than positions.
+// Without --max_seq_length as sentence-transformers: what the folder or its tokenizer says, but no
+// more than positions.
 int length_for(const EncodeSettings& s, const ModelConfig& config, const Tokenizer& tokenizer) {
-  std::int64_t length = s.max_seq_length;
-  if (length == 0) length = config.embedding.max_length;
-  if (length == 0) length = tokenizer.max_length().value_or(longest_text(config));
-  return static_cast<int>(std::min<std::int64_t>(length, longest_text(config)));
+  const int folder = config.embedding.max_length;
+  if (s.max_seq_length == 0 && folder > 0) return std::min(folder, longest_text(config));
+  std::vector<std::string> notices;
+  const int length = usable_length({s.max_seq_length}, config, tokenizer, notices);
+  for (const std::string& notice : notices) log_notice(notice);
+  return length;
 }
 
 // For the line at the end.

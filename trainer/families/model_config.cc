@@ -46,8 +46,7 @@ const char* name_of(Problem problem) {
 // "p2c|c2p", in upper or lower case and with blanks around a word.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
-  for (const std::string& part : split(to_lower(text), '|'))
-    words.push_back(std::string(trim(part)));
+  for (const auto& part : split(to_lower(text), '|')) words.emplace_back(trim(part));
   return words;
 }
 
@@ -340,7 +339,8 @@ ModelConfig read_model_config(const std::string& folder) {
   const std::string name = reader.text("model_type");
   const std::optional<ModelType> type = type_named(name);
   if (!type) {
-    reader.fail_key("model_type", fmt::format("'{}' is not one of {}", name, known_types()));
+    reader.fail_key("model_type", fmt::format("'{}' is not one of {}", name, known_types()),
+                    "--model_name_or_path with a model of one of these types");
   }
   config.type = *type;
   const ModelFamily& family = family_of(config);
@@ -350,25 +350,27 @@ ModelConfig read_model_config(const std::string& folder) {
   reader.size("vocab_size", config.vocab_size);
   reader.size("max_position_embeddings", config.max_positions);
   reader.real("initializer_range", config.initializer_range, 0, 100);
-  reader.whole("pad_token_id", config.pad_token_id, 0, kMaxDimension);
+  reader.whole("pad_token_id", config.pad_token_id, -kMaxDimension, kMaxDimension);
   config.labels = reader.labels();
   config.columns = reader.columns();
   config.score_activation = reader.score_activation();
+  config.architectures = reader.texts("architectures");
   config.problem = problem_named(reader, config.labels.size());
   // Each head takes hidden_size / heads columns of the same projection.
   if (config.hidden_size % config.heads != 0) {
-    reader.fail("the number of heads", fmt::format("hidden size {} is not divisible by {} heads",
-                                                   config.hidden_size, config.heads));
+    reader.fail_key(reader.has("n_heads") ? "n_heads" : "num_attention_heads",
+                    fmt::format("the hidden size, {}, is not a multiple of the number of heads, {}",
+                                config.hidden_size, config.heads));
   }
-  if (config.pad_token_id >= config.vocab_size) {
-    reader.fail_key("pad_token_id", fmt::format("{} is not below vocab_size, {}",
-                                                config.pad_token_id, config.vocab_size));
+  if (config.pad_token_id < 0 || config.pad_token_id >= config.vocab_size) {
+    reader.fail_key("pad_token_id",
+                    fmt::format("{} is not below vocab_size, {}, or negative", config.pad_token_id,
+                                config.vocab_size),
+                    "\"pad_token_id\": the id of the tokenizer's padding token");
   }
   if (longest_text(config) < 1) {
-    reader.fail(
-        "the number of positions",
-        fmt::format("max_position_embeddings is {}, and a text's first token has position {}",
-                    config.max_positions, first_position(config)));
+    reader.fail_key("max_position_embeddings",
+                    fmt::format("a text begins at position {}", first_position(config)));
   }
   check_parameters(reader, config);
   return config;

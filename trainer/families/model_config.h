@@ -81,6 +81,7 @@ struct ModelConfig {
   // A reranker's: the name of the torch class between logits and scores, as sentence-transformers
   // writes it. Empty: its default, the sigmoid. Rank 0 only.
   std::string score_activation = {};
+  std::vector<std::string> architectures = {};  // of the folder, such as BertModel; rank 0 only
   // Tensors that a saved model gets back as they were read; rank 0 only. Shared by copies of the
   // config, since nobody changes them.
   std::shared_ptr<const TensorMap> kept = {};

@@ -195,7 +195,8 @@ TextDataset read_labelled(const InitSettings& settings) {
     return read_plain_text(path);
   }
   DatasetOptions options{.label_column = settings.label_column_name,
-                         .labelled = !settings.encoder_only};
+                         .labelled = !settings.encoder_only,
+                         .unlabelled_hint = "--encoder_only"};
   if (!settings.text_column_names.empty()) {
     options.text_columns = split(settings.text_column_names, ',');
   }

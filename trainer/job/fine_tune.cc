@@ -79,6 +79,8 @@ Prepared prepare_first(Settings& settings, Place& place) {
   const auto tell = [&] {
     for (const std::string& line : prepared.data_sets) log_notice(line);
     for (const std::string& notice : prepared.notices) log_notice(notice);
+    if (!place.checkpoint.empty()) return;
+    for (const std::string& notice : prepared.weights) log_notice(notice);
   };
   try {
     prepare(settings, prepared);
@@ -87,6 +89,9 @@ Prepared prepare_first(Settings& settings, Place& place) {
     }
   } catch (const Error&) {
     tell();  // a notice may explain the error
+    if (!settings.task_option.empty()) {
+      log_notice(fmt::format("--{} chose --task {}", settings.task_option, settings.task));
+    }
     throw;
   }
   tell();

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/families/model_family.h"
+#include "trainer/families/task_head.h"
 #include "trainer/job/demo.h"
 #include "trainer/job/hub_cache.h"
 #include "trainer/settings/task_rules.h"
@@ -18,26 +20,6 @@
 
 namespace dtl::trainer {
 namespace {
-
-// Exceeding either limit is not an error: longer texts are truncated anyway. A notice tells the
-// length.
-int usable_length(const Settings& s, const ModelConfig& config, const Tokenizer& tokenizer,
-                  std::vector<std::string>& notices) {
-  const bool any = s.max_seq_length == 0;
-  int length = any ? longest_text(config) : s.max_seq_length;
-  const auto limit = [&](std::int64_t most, const char* whose) {
-    if (length <= most) return;
-    length = static_cast<int>(most);
-    if (any) return;
-    // Nobody need have given it.
-    notices.push_back(fmt::format("{}--max_seq_length {} is more than {}: using {}",
-                                  s.default_length ? "the default " : "", s.max_seq_length, whose,
-                                  length));
-  };
-  limit(longest_text(config), "the model has positions");
-  if (tokenizer.max_length()) limit(*tokenizer.max_length(), "the tokenizer's model_max_length");
-  return length;
-}
 
 // Second texts have type 1, unless the tokenizer says otherwise.
 void check_types(const Settings& s, const Prepared& prepared) {
@@ -62,11 +44,31 @@ void check_padding(const Settings& s, const ModelConfig& config) {
               s.pad_to_max_length ? "--pad_to_max_length false" : "--qa_loss masked");
 }
 
+// The first few, and how many more there are.
+std::string some(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  if (names.size() <= kShown + 1) return join(names, ", ");
+  return fmt::format("{} and {} more", join(std::span(names).first(kShown), ", "),
+                     names.size() - kShown);
+}
+
+// Heads of several tasks have the same tensors: a reranker's is that of multiple choice.
+void tell_other_head(const Settings& s, Prepared& prepared) {
+  const ModelConfig& config = prepared.config;
+  if (config.task == Task::kEmbeddings || config.task == Task::kMaskedLm) return;
+  const std::string_view own = head_of(config).architecture;
+  const std::vector<std::string>& names = config.architectures;
+  const auto is_own = [&](const std::string& name) { return name.ends_with(own); };
+  if (names.empty() || std::any_of(names.begin(), names.end(), is_own)) return;
+  prepared.weights.push_back(fmt::format("{}: {} starts from the head of its {}", s.model,
+                                         task_rules(s.task).words, join(names, ", ")));
+}
+
 void load_weights(const Settings& s, Prepared& prepared) {
-  const ParameterLayout layout = layout_parameters(prepared.config);
-  LoadedParameters loaded =
-      load_parameters(s.model, prepared.config, layout,
-                      {static_cast<std::uint64_t>(s.seed), s.ignore_mismatched_sizes});
+  const ModelConfig& config = prepared.config;
+  const ParameterLayout layout = layout_parameters(config);
+  LoadedParameters loaded = load_parameters(
+      s.model, config, layout, {static_cast<std::uint64_t>(s.seed), s.ignore_mismatched_sizes});
   prepared.parameters = std::move(loaded.values);
   if (!loaded.kept.empty()) {
     prepared.config.kept = std::make_shared<const TensorMap>(std::move(loaded.kept));
@@ -79,26 +81,64 @@ void load_weights(const Settings& s, Prepared& prepared) {
         "--do_train --train_file FILE");
   }
   if (!loaded.fresh.empty()) {
-    prepared.notices.push_back(
+    prepared.weights.push_back(
         fmt::format("newly initialised (not in {}): {}", s.model, join(loaded.fresh, ", ")));
   }
   if (!loaded.unused.empty()) {
-    prepared.notices.push_back(
-        fmt::format("not used from {}: {}", s.model, join(loaded.unused, ", ")));
+    prepared.weights.push_back(fmt::format("not used from {}: {}", s.model, some(loaded.unused)));
+  }
+  if (loaded.fresh.empty()) tell_other_head(s, prepared);
+}
+
+void tell_not_of_hub(const Settings& s, std::vector<std::string>& notices) {
+  const Settings usual;
+  for (const auto& [option, given] :
+       {std::pair{"model_revision", s.model_revision != usual.model_revision},
+        {"cache_dir", s.cache_dir != usual.cache_dir}}) {
+    if (!given) continue;
+    notices.push_back(fmt::format("--{} has no effect here: {} is a folder, not in the hub's cache",
+                                  option, s.model));
   }
 }
 
+// A command that makes it, beside the folder.
+std::string larger_model(const std::string& folder, int tokens) {
+  const std::string code = fmt::format(
+      "from transformers import AutoModel, AutoTokenizer; m = AutoModel.from_pretrained(\"{0}\"); "
+      "m.resize_token_embeddings({1}); m.save_pretrained(\"{0}-larger\"); "
+      "AutoTokenizer.from_pretrained(\"{0}\").save_pretrained(\"{0}-larger\")",
+      folder, tokens);
+  return "python3 -c " + one_shell_word(code);
+}
+
 }  // namespace
+
+// The limits are not errors: longer texts are truncated anyway. A notice tells the length.
+int usable_length(const AskedLength& asked, const ModelConfig& config, const Tokenizer& tokenizer,
+                  std::vector<std::string>& notices) {
+  std::int64_t most = longest_text(config);
+  const char* whose = "the model has positions";
+  if (tokenizer.max_length().value_or(most) < most) {
+    most = *tokenizer.max_length();
+    whose = "the tokenizer's model_max_length";
+  }
+  if (asked.tokens > most) {
+    notices.push_back(fmt::format("{}--max_seq_length {} is more than {}: using {}",
+                                  asked.by_default ? "the default " : "", asked.tokens, whose,
+                                  most));
+  }
+  return static_cast<int>(asked.tokens == 0 ? most : std::min<std::int64_t>(asked.tokens, most));
+}
 
 void check_vocabulary(const std::string& folder, const ModelConfig& config,
                       const Tokenizer& tokenizer) {
   // Larger ids would lie outside the embeddings. Fewer tokens than rows are common.
   if (tokenizer.vocabulary_size() > config.vocab_size) {
     throw Error(Exit::kBadInput, fmt::format("{}: cannot use the vocabulary", folder),
-                fmt::format("it has {} tokens, the model's vocab_size is {}; transformers' "
-                            "resize_token_embeddings() makes the model larger",
+                fmt::format("it has {} tokens, the model's vocab_size is {}: either the files of "
+                            "the tokenizer are another model's, or the model must become larger",
                             tokenizer.vocabulary_size(), config.vocab_size),
-                fmt::format("grep vocab_size {}", one_shell_word(folder + "/config.json")));
+                larger_model(folder, tokenizer.vocabulary_size()));
   }
 }
 
@@ -111,6 +151,8 @@ void prepare(const Settings& settings, Prepared& prepared) {
   s.model = find_model({settings.model, settings.model_revision, settings.cache_dir}, has_weights);
   if (s.model != settings.model) {
     prepared.notices.push_back(fmt::format("{} is {}", settings.model, s.model));
+  } else {
+    tell_not_of_hub(s, prepared.notices);
   }
   ModelConfig& config = prepared.config;
   config = read_model_config(s.model);
@@ -118,7 +160,8 @@ void prepare(const Settings& settings, Prepared& prepared) {
   prepared.tokenizer = Tokenizer::load(s.model);
   const Tokenizer& tokenizer = *prepared.tokenizer;
   check_vocabulary(s.model, config, tokenizer);
-  prepared.length = usable_length(s, config, tokenizer, prepared.notices);
+  prepared.length =
+      usable_length({s.max_seq_length, s.default_length}, config, tokenizer, prepared.notices);
   const TaskKind& kind = task_kind(s.task);
   config.task = kind.head;
   kind.prepare(s, prepared);

@@ -21,6 +21,7 @@ struct Settings {
   std::string task_name;  // cola, mnli, mrpc, qnli, qqp, rte, sst2, stsb, wnli, squad, squad_v2,
                           // ner, pos, chunk; ""
   std::string task = "auto";  // a name of task_rules.h; auto: rank 0 calls data_task()
+  std::string task_option;    // the option that decided it, without --; empty: none
   bool do_train = false, do_eval = false, do_predict = false;
   bool demo = false;
   bool overwrite_output_dir = false;

@@ -86,7 +86,7 @@ std::string task_with(const std::vector<TaskOption>& used) {
 }
 
 // The task according to the options; auto if only the data can tell.
-std::string task_of_options(const Settings& s) {
+std::string task_of_options(Settings& s) {
   if (s.task != "auto") return s.task;
   if (!s.task_name.empty()) return task_of_name(s.task_name);
   const std::string file = to_lower(first_file(s));
@@ -94,7 +94,16 @@ std::string task_of_options(const Settings& s) {
     return "token_classification";
   }
   const std::vector<TaskOption> used = used_task_options(s);
-  if (!used.empty()) return task_with(used);
+  if (!used.empty()) {
+    const std::string task = task_with(used);
+    s.task_option = used.front().name;
+    const bool tables = file.ends_with(".csv") || file.ends_with(".tsv");
+    require(task != "qa" || !tables, fmt::format("--{}", s.task_option),
+            fmt::format("only for {}, whose files are SQuAD's .json, and not {}",
+                        task_rules(task).words, first_file(s)),
+            "--train_file FILE.json");
+    return task;
+  }
   // SQuAD files are .json, not .jsonl, .csv or .tsv.
   return first_file(s).ends_with(".json") ? "auto" : "classification";
 }
@@ -108,9 +117,13 @@ void check_task(const Settings& s) {
   }
   for (const TaskOption& option : used_task_options(s)) {
     const auto& tasks = option.tasks;
+    std::string other =
+        s.task_option.empty() || s.task_option == option.name ? "" : "--" + s.task_option;
+    if (!s.task_name.empty()) other = "--task_name " + s.task_name;
     require(s.task == "auto" || std::find(tasks.begin(), tasks.end(), s.task) != tasks.end(),
-            fmt::format("--{}", option.name), "only for " + task_words(tasks),
-            fmt::format("--task {}", tasks.front()));
+            fmt::format("--{}", option.name),
+            "only for " + task_words(tasks) + (other.empty() ? "" : ", but " + other + " is not"),
+            fmt::format("--task {}{}", tasks.front(), other.empty() ? "" : " without " + other));
   }
   if (s.task == "embeddings") {
     require(s.task_name.empty(), "--task embeddings",

@@ -150,6 +150,7 @@ std::vector<std::string> doubts(const CandidateSet& set) {
 
 Examples encode_candidates(const CandidateSet& set, const Tokenizer& tokenizer, int max_length,
                            int threads) {
+  tokenizer.check_pair_length(max_length);
   constexpr std::size_t kBlock = 256;  // rows per task: makes handing out tasks cheap
   const std::size_t count = set.rows.size();
   std::vector<std::vector<Encoding>> parts((count + kBlock - 1) / kBlock);

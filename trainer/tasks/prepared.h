@@ -42,6 +42,7 @@ struct Prepared {
   std::optional<Tokenizer> tokenizer;
   std::vector<std::string> data_sets;  // one line about each, for the user
   std::vector<std::string> notices;    // for the user
+  std::vector<std::string> weights;    // .. about weights, if no checkpoint replaces them
 };
 
 }  // namespace dtl::trainer

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "trainer/tokens/piece_files.h"
 #include "trainer/tokens/pieces.h"
 #include "trainer/tokens/sentencepiece_files.h"
@@ -21,8 +22,13 @@ bool is_wordpiece(const std::string& folder, TokenizerKind kind) {
 }
 
 [[noreturn]] void fail_without(const std::string& folder, const char* files) {
-  throw Error(Exit::kBadInput, fmt::format("{}: cannot load a tokenizer", folder),
-              fmt::format("there is neither tokenizer.json nor {}", files), "dttrain init --help");
+  throw Error(
+      Exit::kBadInput, fmt::format("{}: cannot load a tokenizer", folder),
+      fmt::format("there is neither tokenizer.json nor {}: copy the model's files of the "
+                  "tokenizer there, with tokenizer_config.json",
+                  files),
+      fmt::format("hf download NAME --include 'tok*' 'vocab*' merges.txt '*.model' --local-dir {}",
+                  one_shell_word(folder)));
 }
 
 }  // namespace

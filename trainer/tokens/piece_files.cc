@@ -43,11 +43,14 @@ void set_special_tokens(const TokenizerConfig& config, bool whole, TokenizerRule
 
 PieceRules read_piece_rules(const std::string& folder, const TokenizerClass& named,
                             TokenizerConfig& config) {
-  const std::string path = folder + "/tokenizer.json";
+  std::string path = folder + "/tokenizer.json";
   const bool sentencepiece = is_sentencepiece(named.kind);
   const bool whole = named.kind == TokenizerKind::kWhole;
+  const bool by_json = file_exists(path);
+  if (!by_json)
+    path = folder + "/" + (sentencepiece ? sentencepiece_file(named.kind) : "vocab.json");
   PieceJson json;
-  if (file_exists(path)) {
+  if (by_json) {
     json = read_piece_json(path, named,
                            sentencepiece ? sentencepiece_step_types(named.kind, config)
                                          : StepTypes{"null", "ByteLevel"});

@@ -110,6 +110,14 @@ Encoding Tokenizer::encode(std::string_view text, int max_length) const {
   return {std::move(ids), std::vector<std::int8_t>(length, 0), kept.size() < all.size()};
 }
 
+void Tokenizer::check_pair_length(int max_length) const {
+  const int specials = pair_specials(subwords_->frame());
+  if (max_length > specials) return;
+  throw Error(Exit::kUsage, fmt::format("--max_seq_length {}", max_length),
+              fmt::format("a pair of texts has {} special tokens, so no other would fit", specials),
+              "--max_seq_length 128");
+}
+
 Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
                                 int max_length) const {
   const Frame& frame = subwords_->frame();

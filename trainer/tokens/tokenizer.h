@@ -53,6 +53,8 @@ class Tokenizer {
   // truncation_side left, at the beginning. Invalid UTF-8 reads as U+FFFD.
   Encoding encode(std::string_view text, int max_length) const;
   Encoding encode_pair(std::string_view first, std::string_view second, int max_length) const;
+  // Throws Error(kUsage) if a pair would have no room for a token of a text.
+  void check_pair_length(int max_length) const;
 
   // Encodes a text that is split into words already: each word by itself, as with
   // is_split_into_words. At most max_length ids; truncates as encode() does.
