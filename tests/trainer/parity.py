@@ -193,6 +193,7 @@ def check(program, kind, folder):
     check_evaluation_losses(case, expected)
     check_bf16_evaluation(case, expected)
     check_columns(case)
+    check_frozen(program, kind, folder)
     check_optimizers(case)
 
     loss, model = next(case.torch_training(1))
@@ -221,6 +222,28 @@ def check(program, kind, folder):
     assert curve[-1] < 0.7 * curve[0], "nothing was learnt"
     output = case.run_training("hundred", 100)
     expect("loss curve of 100 steps", largest_gap(losses_of(output), curve), 1e-4)
+
+
+class FrozenCase(Case):
+    """Embeddings and the first layer are not trained."""
+
+    def model(self, folder=None):
+        model = super().model(folder)
+        for name, parameter in model.named_parameters():
+            if ".embeddings." in name or ".layer.0." in name:
+                parameter.requires_grad_(False)
+        return model
+
+
+def check_frozen(program, kind, folder):
+    case = FrozenCase(program, kind, folder)
+    curve = [loss for loss, _ in case.torch_training(30)]
+    output = case.run_training("frozen", 30, "--freeze_layers", "1")
+    expect("losses of 30 steps, frozen layers", largest_gap(losses_of(output), curve), 1e-5)
+    start, end = (dict(case.model(path).named_parameters()) for path in (None, output))
+    for name, parameter in start.items():
+        if torch.equal(parameter, end[name]) == parameter.requires_grad:
+            failures.append(f"{name}: requires_grad is {parameter.requires_grad}")
 
 
 def check_columns(case):

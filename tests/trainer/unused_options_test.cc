@@ -51,6 +51,7 @@ TEST(UnusedOptions, AreNotThoseWithAnEffect) {
   EXPECT_THAT(lines({"--metric_for_best_model", "accuracy", "--eval_strategy", "epoch",
                      "--validation_file", "v.tsv"}),
               IsEmpty());
+  EXPECT_THAT(lines({"--freeze_layers", "2"}), IsEmpty());
 }
 
 }  // namespace

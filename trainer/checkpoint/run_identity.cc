@@ -100,6 +100,7 @@ void compare_optimizers(Comparison& compare, const OptimizerSettings& saved,
   compare("the dampening (--optim_args)", saved.dampening, now.dampening);
   compare("nesterov (--optim_args)", saved.nesterov, now.nesterov);
   compare("max_grad_norm", saved.max_grad_norm, now.max_grad_norm);
+  compare("freeze_layers", saved.frozen_layers, now.frozen_layers);
   compare("lr_scheduler_type", std::string(schedule_name(saved.schedule)),
           std::string(schedule_name(now.schedule)));
   if (now.schedule != Schedule::kConstant && !warms_up_alike(saved, now)) {

@@ -60,6 +60,7 @@ void visit_run(Visitor&& v, Identity& run) {
 // Keys that older checkpoints lack. Their defaults are what programs of that time did.
 template <class Visitor, class Optimizing>
 void visit_newer(Visitor&& v, Optimizing& o) {
+  v("freeze_layers", o.frozen_layers);
   v("momentum", o.momentum);
   v("dampening", o.dampening);
   v("nesterov", o.nesterov);

@@ -36,6 +36,21 @@ void check_types(const Settings& s, const Prepared& prepared) {
   for (const Questioned& set : prepared.test) check(set.examples);
 }
 
+void check_frozen(const Settings& s, const ModelConfig& config) {
+  if (s.freeze_layers <= config.layers) return;
+  throw Error(Exit::kUsage, fmt::format("--freeze_layers {}", s.freeze_layers),
+              fmt::format("the model has {}", plural(config.layers, "layer")),
+              fmt::format("--freeze_layers {}", config.layers - 1));
+}
+
+// A model of embeddings may have no head.
+void check_trained(const Settings& s, const ParameterLayout& layout) {
+  if (trained_begin(layout, s.freeze_layers) < layout.total || !s.do_train) return;
+  throw Error(Exit::kUsage, fmt::format("--freeze_layers {}", s.freeze_layers),
+              "nothing would be left to train",
+              fmt::format("--freeze_layers {}", s.freeze_layers - 1));
+}
+
 void check_padding(const Settings& s, const ModelConfig& config) {
   const ModelFamily& family = family_of(config);
   if (s.qa_loss != "padded" || family.sees_padding) return;
@@ -67,6 +82,7 @@ void tell_other_head(const Settings& s, Prepared& prepared) {
 void load_weights(const Settings& s, Prepared& prepared) {
   const ModelConfig& config = prepared.config;
   const ParameterLayout layout = layout_parameters(config);
+  check_trained(s, layout);
   LoadedParameters loaded = load_parameters(
       s.model, config, layout, {static_cast<std::uint64_t>(s.seed), s.ignore_mismatched_sizes});
   prepared.parameters = std::move(loaded.values);
@@ -157,6 +173,7 @@ void prepare(const Settings& settings, Prepared& prepared) {
   ModelConfig& config = prepared.config;
   config = read_model_config(s.model);
   check_padding(s, config);
+  check_frozen(s, config);
   prepared.tokenizer = Tokenizer::load(s.model);
   const Tokenizer& tokenizer = *prepared.tokenizer;
   check_vocabulary(s.model, config, tokenizer);

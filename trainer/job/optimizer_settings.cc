@@ -37,6 +37,7 @@ OptimizerSettings optimizer_settings(const Settings& s, std::int64_t total_steps
   o.dampening = args.dampening;
   o.nesterov = args.nesterov;
   o.max_grad_norm = s.max_grad_norm;
+  o.frozen_layers = s.freeze_layers;
   o.total_steps = total_steps;
   // As in transformers, a --warmup_steps below 1 is a share of all steps.
   if (s.warmup_steps < 1) o.warmup_share = s.warmup_steps > 0 ? s.warmup_steps : s.warmup_ratio;

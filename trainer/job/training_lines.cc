@@ -25,7 +25,8 @@ void say_banner(const Run& run, const TrainSettings& settings) {
                   settings.global_batch));
   say(fmt::format("  Gradient Accumulation steps = {}", settings.accumulation));
   say(fmt::format("  Total optimization steps = {}", settings.total_steps));
-  say(fmt::format("  Number of trainable parameters = {}", parameter_count(run.model.layout())));
+  say(fmt::format("  Number of trainable parameters = {}",
+                  parameter_count(run.model.layout(), run.settings.freeze_layers)));
   say(fmt::format("  Model = {}, {} layers, hidden {}, {} heads, {}", family_of(c).name, c.layers,
                   c.hidden_size, c.heads, task_kind(run.settings.task).outputs(c)));
   say(fmt::format("  Ranks = {}, threads of each = {}, kernels = {} and OpenBLAS {}",

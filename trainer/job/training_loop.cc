@@ -382,9 +382,9 @@ void Training::load_best() {
 
 void Training::dump_gradients() const {
   TensorMap tensors;
-  const std::vector<float>& gradients = trainer_->gradients();
   for (const ParameterInfo& info : run_.model.layout().tensors) {
-    const auto begin = gradients.begin() + info.offset;
+    if (info.offset < trained_begin(run_.model.layout(), run_.model.frozen())) continue;
+    const auto begin = trainer_->gradients().begin() + info.offset;
     tensors[info.name] = {info.shape, std::vector<float>(begin, begin + info.count)};
   }
   write_safetensors((fs::path(run_.settings.debug_dump) / "gradients.safetensors").string(),

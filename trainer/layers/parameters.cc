@@ -303,9 +303,16 @@ ParameterLayout layout_parameters(const ModelConfig& config) {
   return layout;
 }
 
-std::int64_t parameter_count(const ParameterLayout& layout) {
+// Block 0 has the embeddings.
+std::int64_t trained_begin(const ParameterLayout& layout, int frozen_layers) {
+  return frozen_layers == 0 ? 0 : layout.blocks[static_cast<std::size_t>(frozen_layers)].end;
+}
+
+std::int64_t parameter_count(const ParameterLayout& layout, int frozen_layers) {
   std::int64_t count = 0;
-  for (const ParameterInfo& tensor : layout.tensors) count += tensor.count;
+  for (const ParameterInfo& tensor : layout.tensors) {
+    if (tensor.offset >= trained_begin(layout, frozen_layers)) count += tensor.count;
+  }
   return count;
 }
 

@@ -82,8 +82,12 @@ struct ParameterLayout {
 
 ParameterLayout layout_parameters(const ModelConfig& config);
 
+// Where the parameters begin that are trained if the embeddings and the first layers are frozen;
+// frozen_layers 0: at the first, since then the embeddings are trained, too.
+std::int64_t trained_begin(const ParameterLayout& layout, int frozen_layers);
+
 // Parameters without gaps, as in a model card.
-std::int64_t parameter_count(const ParameterLayout& layout);
+std::int64_t parameter_count(const ParameterLayout& layout, int frozen_layers = 0);
 
 // Fills one tensor with 0, 1 or N(0, range), or as its shape says. Numbers depend only on seed and
 // the tensor's name.

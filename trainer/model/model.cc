@@ -60,7 +60,7 @@ const S* Model<S>::forward_only(const S* parameters, const Batch& batch,
 }
 
 // keep_layers false: releases each layer's memory before the next layer, so an evaluation needs
-// only one layer's memory.
+// only one layer's memory. So does what is frozen.
 template <class S>
 const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) {
   arena_.reset();
@@ -71,6 +71,10 @@ const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) 
   // Below the layers, because it must outlive each of them. It has T rows, although the last layer
   // may have fewer: layer_backward extends the rows in place.
   dlayer_ = arena_.take<S>(pass.batch.tokens() * config_.hidden_size);
+  const int frozen = keep_layers ? frozen_ : config_.layers;
+  frozen_output_ = keep_layers && frozen_ > 0
+                       ? arena_.take<S>(pass.batch.tokens() * config_.hidden_size)
+                       : dlayer_;
   choice_ = chosen_rows(config_, pass.batch);
   for (int i = 0; i < config_.layers; ++i) {
     const std::size_t mark = arena_.mark();
@@ -78,13 +82,13 @@ const S* Model<S>::run(const Pass& pass, const S* parameters, bool keep_layers) 
     LayerState<S> layer = layer_forward<S>(pass, layout_.layers[static_cast<std::size_t>(i)], i,
                                            chooses ? &*choice_ : nullptr, parameters, x);
     x = layer.output;
-    if (keep_layers) {
+    if (i >= frozen) {
       layer_marks_.push_back(mark);
       layers_.push_back(std::move(layer));
     } else {
       // Copy the layer's output out of memory that is about to be released.
-      std::copy_n(x, layer.rows * config_.hidden_size, dlayer_);
-      x = dlayer_;
+      std::copy_n(x, layer.rows * config_.hidden_size, frozen_output_);
+      x = frozen_output_;
       arena_.release(mark);
     }
   }
@@ -136,15 +140,18 @@ void Model<S>::backward_from(const S* doutputs, const S* parameters, const Batch
 template <class S>
 void Model<S>::backward_from_head(const Pass& pass, const S* parameters, const S* dhead,
                                   S* gradients, const GradientsDone& done) {
-  assert(!layers_.empty());
-  std::copy(dhead, dhead + layers_.back().rows * config_.hidden_size, dlayer_);
+  assert(!layers_.empty() || frozen_ > 0);
+  if (!layers_.empty()) {
+    std::copy(dhead, dhead + layers_.back().rows * config_.hidden_size, dlayer_);
+  }
   // The head is the last block; its gradients are complete. Layers report tensor by tensor.
   done(layout_.blocks.back().begin);
   for (std::size_t i = layers_.size(); i-- > 0;) {
-    layer_backward<S>(pass, layout_.layers[i], layers_[i], parameters, dlayer_, gradients, done);
+    const LayerOffsets& at = layout_.layers[static_cast<std::size_t>(frozen_) + i];
+    layer_backward<S>(pass, at, layers_[i], parameters, dlayer_, gradients, done);
     arena_.release(layer_marks_[i]);
   }
-  input_backward<S>(pass, layout_, input_, parameters, dlayer_, gradients);
+  if (frozen_ == 0) input_backward<S>(pass, layout_, input_, parameters, dlayer_, gradients);
   done(0);
 }
 

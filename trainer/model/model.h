@@ -28,6 +28,11 @@ class Model {
   // For the layers' products from the next forward on. The head stays in float32.
   void set_precision(Precision precision) { precision_ = precision; }
 
+  // From the next forward on, backward gives no gradients for the embeddings and the first `layers`
+  // layers, and computes nothing for them. 0: everything has gradients.
+  void freeze(int layers) { frozen_ = layers; }
+  int frozen() const { return frozen_; }
+
   // Outputs, valid until the next call: [B, O] or, if the head gives rows of tokens, [T, O], also
   // for padding. dropout null: no dropout. A masked language model: the logits [M, V] of the masked
   // tokens; forward_only gives the outputs of masked_losses() instead.
@@ -58,6 +63,7 @@ class Model {
   ThreadPool& pool_;
   LossSettings loss_;
   Precision precision_ = Precision::kFloat32;
+  int frozen_ = 0;
   RotaryTables rotary_;  // of the longest text so far; families with rotary positions only
   Arena arena_;
   DropoutKey dropout_;
@@ -67,9 +73,10 @@ class Model {
   InputState<S> input_;
   // [T, H], below the layers' memory: the gradient between layers, or their input in forward_only.
   S* dlayer_ = nullptr;
+  S* frozen_output_ = nullptr;            // [T, H], of the last frozen layer
   std::optional<RowChoice> choice_;       // of the last layer
   std::vector<std::size_t> layer_marks_;  // of the arena, at the beginning of each layer
-  std::vector<LayerState<S>> layers_;
+  std::vector<LayerState<S>> layers_;     // without those that are frozen
   HeadState<S> head_;
   MaskedHeadState<S> masked_head_;
 };

@@ -206,6 +206,8 @@ Rows training_options() {
        into::real<&S::adam_epsilon>(0, kHuge)},
       {group, {"--max_grad_norm"}, "X", "clip gradients to this norm (1); 0: never",
        into::real<&S::max_grad_norm>(0, kHuge)},
+      {group, {"--freeze_layers"}, "N", "do not train the embeddings and the first N layers; 0: train all (0)",
+       into::whole<&S::freeze_layers>(0, 1 << 12)},
       {group, {"--label_smoothing_factor"}, "X",
        "share of the target to spread over all labels (0)",
        into::real<&S::label_smoothing>(0, 0.999999999)},

@@ -92,6 +92,7 @@ struct Settings {
   double weight_decay = 0;
   double adam_beta1 = 0.9, adam_beta2 = 0.999, adam_epsilon = 1e-8;
   double max_grad_norm = 1.0;
+  int freeze_layers = 0;  // with the embeddings; 0: nothing is frozen
   double label_smoothing = 0;
   std::string scheduler = "linear";  // transformers' names
   std::string scheduler_kwargs;      // a JSON object: see schedule_options()

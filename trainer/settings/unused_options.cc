@@ -39,7 +39,7 @@ bool warms_up(const Settings& s) {
   return s.scheduler != "constant";
 }
 
-constexpr std::array<Need, 27> kNeeds = {{
+constexpr std::array<Need, 28> kNeeds = {{
     {"train_file", [](const Settings& s) { return s.do_train; }, "it needs --do_train"},
     {"validation_file", [](const Settings& s) { return s.do_eval; }, "it needs --do_eval"},
     {"test_file", [](const Settings& s) { return s.do_predict; }, "it needs --do_predict"},
@@ -58,6 +58,7 @@ constexpr std::array<Need, 27> kNeeds = {{
     {"report_examples", measures, "it needs --do_eval or --do_predict"},
     {"metric_name", measures, "it needs --do_eval or --do_predict"},
     {"return_entity_level_metrics", measures, "it needs --do_eval or --do_predict"},
+    {"freeze_layers", [](const Settings& s) { return s.do_train; }, "it needs --do_train"},
     {"bf16_full_eval", measures, "it needs --do_eval or --do_predict"},
     {"metric_for_best_model", evaluates_in_training, "it needs --eval_strategy steps or epoch"},
     {"resume_from_checkpoint", [](const Settings& s) { return s.do_train; }, "it needs --do_train"},

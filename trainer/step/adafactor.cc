@@ -49,9 +49,11 @@ float inverse_root(double x) {
 
 }  // namespace
 
-Adafactor::Adafactor(const ParameterLayout& layout, ThreadPool& pool) : pool_(pool) {
+Adafactor::Adafactor(const ParameterLayout& layout, std::int64_t first, ThreadPool& pool)
+    : pool_(pool) {
   std::int64_t at = 0;  // in v, in the order of optimizer_state()
   for (const ParameterInfo& tensor : layout.tensors) {
+    if (tensor.offset < first) continue;
     const bool factored = tensor.shape.size() == 2;
     Matrix matrix{1, tensor.count, tensor.offset, -1, at, tensor.decay};
     if (factored) {

@@ -21,7 +21,8 @@ struct AdafactorStep {
 
 class Adafactor {
  public:
-  Adafactor(const ParameterLayout& layout, ThreadPool& pool);
+  // For the parameters from `first` on.
+  Adafactor(const ParameterLayout& layout, std::int64_t first, ThreadPool& pool);
 
   // Updates all tensors but the word embeddings, or only the word embeddings.
   void step_words(const AdafactorStep& step, const float* gradients, TrainingState& state) const;

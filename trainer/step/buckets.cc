@@ -43,13 +43,16 @@ StepWords::StepWords(const std::vector<std::vector<std::int32_t>>& of_rank)
   }
 }
 
-Buckets::Buckets(const ParameterLayout& layout, Ranks& group, ThreadPool& pool, dt_wire wire)
+Buckets::Buckets(const ParameterLayout& layout, Ranks& group, ThreadPool& pool, dt_wire wire,
+                 std::int64_t first)
     : layout_(layout),
       group_(group),
       pool_(pool),
       wire_(wire),
       // The first tensor is the word embeddings [V, E].
-      hidden_(layout.tensors.front().shape[1]) {}
+      hidden_(layout.tensors.front().shape[1]),
+      // finish() sends the words' rows.
+      first_(std::max(first, layout.after_words)) {}
 
 void Buckets::begin(float* gradients) {
   gradients_ = gradients;
@@ -75,8 +78,7 @@ void Buckets::send(std::int64_t begin, std::int64_t end) {
 }
 
 void Buckets::done(std::int64_t offset) {
-  // The words' rows are the first tensor; finish() sends them.
-  const std::int64_t ready = std::max(offset, layout_.after_words);
+  const std::int64_t ready = std::max(offset, first_);
   while (sent_ - ready >= kBucket) {
     send(sent_ - kBucket, sent_);
     sent_ -= kBucket;

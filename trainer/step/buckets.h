@@ -34,8 +34,10 @@ struct StepWords {
 
 class Buckets {
  public:
-  // `wire`: format of gradients between hosts. Losses are always exact.
-  Buckets(const ParameterLayout& layout, Ranks& group, ThreadPool& pool, dt_wire wire);
+  // `wire`: format of gradients between hosts. Losses are always exact. Gradients before `first`
+  // are of frozen parameters: nobody reads them, and a step's words must be none if first > 0.
+  Buckets(const ParameterLayout& layout, Ranks& group, ThreadPool& pool, dt_wire wire,
+          std::int64_t first = 0);
 
   void begin(float* gradients);
   // Gradients from `offset` on hold this rank's complete contribution. Offsets decrease to 0. Until
@@ -82,6 +84,7 @@ class Buckets {
   ThreadPool& pool_;
   dt_wire wire_;
   std::int64_t hidden_;
+  std::int64_t first_;  // to be sent; the words' rows before it are sent by themselves
   float* gradients_ = nullptr;
   std::int64_t sent_ = 0;  // gradients from here on have been sent
   std::uint64_t tag_ = 0;

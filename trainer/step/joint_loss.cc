@@ -90,7 +90,7 @@ double run_joint_step(const JointStep& step, const StepShare& share, float* grad
                                     : model.forward(step.parameters, batch, &step.dropout);
     own.insert(own.end(), outputs, outputs + batch.sequences() * output_count(model.config()));
     // A forward is a third of a batch's products; all but the last one's come twice.
-    work.flops += product_flops(model.config(), batch) * (m < last ? 4.0 / 3 : 1);
+    work.flops += product_flops(model.config(), batch, model.frozen()) * (m < last ? 4.0 / 3 : 1);
   }
   work.forward_s += watch.lap();
   const JointLoss joint = loss_of_all(step, share, own);

@@ -102,12 +102,13 @@ double learning_rate(const OptimizerSettings& settings, std::int64_t step) {
 
 Optimizer::Optimizer(const ParameterLayout& layout, const OptimizerSettings& settings,
                      ThreadPool& pool)
-    : settings_(settings), pool_(pool) {
+    : settings_(settings), first_(trained_begin(layout, settings.frozen_layers)), pool_(pool) {
   if (settings.kind == OptimizerKind::kAdafactor) {
-    adafactor_ = std::make_unique<const Adafactor>(layout, pool);
+    adafactor_ = std::make_unique<const Adafactor>(layout, first_, pool);
     return;
   }
   for (const ParameterInfo& tensor : layout.tensors) {
+    if (tensor.offset < first_) continue;
     // Word rows are updated last, because their gradients arrive last (buckets.h).
     auto& pieces = tensor.offset == layout.word ? word_pieces_ : pieces_;
     for (std::int64_t done = 0; done < tensor.count; done += kUpdatePiece) {
@@ -127,12 +128,13 @@ Optimizer::Update Optimizer::update_of_piece(double rate, double gradient_norm,
   const double decay = settings_.weight_decay;
   float* parameters = state.parameters.data();
   float* m = state.m.data();
-  // Calls what(count, step, gradients, parameters, begin) for a piece.
+  const std::int64_t trained = first_;
+  // Calls what(count, step, gradients, parameters, begin in m and v) for a piece.
   const auto with = [=](auto plain, auto decaying, auto what) -> Update {
     plain.gradient_scale = decaying.gradient_scale = scale;
     return [=](const Piece& piece) {
       what(piece.count, piece.decay ? decaying : plain, gradients + piece.begin,
-           parameters + piece.begin, piece.begin);
+           parameters + piece.begin, piece.begin - trained);
     };
   };
   if (settings_.kind == OptimizerKind::kSgd) {

@@ -40,6 +40,7 @@ struct OptimizerSettings {
   double momentum = 0, dampening = 0;  // sgd
   bool nesterov = false;               // sgd
   double max_grad_norm = 1.0;          // 0: no clipping
+  int frozen_layers = 0;               // these and the embeddings stay as they are; 0: nothing does
   double warmup_share = 0;             // of total_steps, if warmup_steps was computed from it
   std::int64_t warmup_steps = 0;
   std::int64_t total_steps = 0;
@@ -76,6 +77,7 @@ class Optimizer {
   void run(const std::vector<Piece>& pieces, const Update& update) const;
 
   OptimizerSettings settings_;
+  std::int64_t first_;  // of the parameters that are trained
   ThreadPool& pool_;
   std::vector<Piece> pieces_, word_pieces_;
   std::unique_ptr<const Adafactor> adafactor_;  // only for kAdafactor

@@ -23,10 +23,10 @@ struct OptimizerState {
   std::int64_t m_size = 0, v_size = 0;  // elements, including gaps
 };
 
-// AdamW and lion keep exp_avg in m, sgd with momentum keeps momentum_buffer there; AdamW keeps
-// exp_avg_sq in v. These use the layout of the parameters. Adafactor stores in v, one after the
-// other: for a matrix exp_avg_sq_row and exp_avg_sq_col (means over columns and rows), for a vector
-// exp_avg_sq.
+// Frozen parameters have none. AdamW and lion keep exp_avg in m, sgd with momentum keeps
+// momentum_buffer there; AdamW keeps exp_avg_sq in v. These use the layout of the trained
+// parameters. Adafactor stores in v, one after the other: for a matrix exp_avg_sq_row and
+// exp_avg_sq_col (means over columns and rows), for a vector exp_avg_sq.
 OptimizerState optimizer_state(const ParameterLayout& layout, const OptimizerSettings& settings);
 
 // A state whose optimizer values are all 0.

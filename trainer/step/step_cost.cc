@@ -44,11 +44,13 @@ Scores layer_scores(const ModelConfig& config, const Batch& batch, int layer) {
 
 }  // namespace
 
-double product_flops(const ModelConfig& config, const Batch& batch) {
+double product_flops(const ModelConfig& config, const Batch& batch, int frozen_layers) {
   const auto tokens = static_cast<double>(batch.tokens());
-  double sum = 0;
+  double sum = 0, frozen = 0;
   for (int layer = 0; layer + 1 < config.layers; ++layer) {
-    sum += layer_flops(config, tokens, tokens, layer_scores(config, batch, layer).all);
+    const double own = layer_flops(config, tokens, tokens, layer_scores(config, batch, layer).all);
+    sum += own;
+    if (layer < frozen_layers) frozen += own + disentangled_flops(config, batch, 0);
   }
   const double hidden = config.hidden_size, embedded = embedding_width(config);
   sum += (config.layers - 1) * disentangled_flops(config, batch, 0);
@@ -69,7 +71,7 @@ double product_flops(const ModelConfig& config, const Batch& batch) {
   }
   if (embedded != hidden) sum += 2 * tokens * embedded * hidden;
   // Backward has two products for each: one for the gradient of either operand.
-  return 3 * sum;
+  return 3 * sum - 2 * frozen;
 }
 
 double measure_gemm_peak(ThreadPool& pool, Precision precision) {

@@ -30,7 +30,7 @@ struct StepWork {
 // Floating-point operations (multiplication and addition count as two) of the layers' products on
 // this batch, forward and backward. Leaves out the head: less than a thousandth. A classifier's
 // last layer computes only first rows (layer.h).
-double product_flops(const ModelConfig& config, const Batch& batch);
+double product_flops(const ModelConfig& config, const Batch& batch, int frozen_layers = 0);
 
 // Operations per second for products of the layers' tile size, on all threads of the pool at once.
 // Takes the best round of at most 50 ms in all (more below 3 GFLOP/s per thread).

@@ -92,11 +92,14 @@ Trainer::Trainer(Model<float>& model, const TrainSettings& settings, Ranks& grou
     : model_(model),
       settings_(settings),
       group_(group),
-      buckets_(model.layout(), group, pool, settings.gradient_wire),
+      buckets_(model.layout(), group, pool, settings.gradient_wire,
+               trained_begin(model.layout(), settings.optimizer.frozen_layers)),
       optimizer_(model.layout(), settings.optimizer, pool),
       state_(std::move(state)),
       gradients_(state_.parameters.size()),
-      word_uses_(static_cast<std::size_t>(model.layout().tensors.front().shape[0])) {}
+      word_uses_(static_cast<std::size_t>(model.layout().tensors.front().shape[0])) {
+  model.freeze(settings.optimizer.frozen_layers);
+}
 
 // The order of an epoch follows from its number, so a resumed run needs no random generator state.
 std::vector<std::int64_t> Trainer::next_examples(const Examples& examples, std::int64_t step) {
@@ -126,6 +129,11 @@ void Trainer::clear_gradients() {
 
 void Trainer::set_words(const StepShare& share) {
   std::vector<std::vector<std::int32_t>> of_rank;
+  if (settings_.optimizer.frozen_layers > 0) {  // and the embeddings
+    of_rank.resize(share.of_rank.size());
+    words_ = StepWords(of_rank);
+    return;
+  }
   // All rows get a gradient from the output layer that has the same weights.
   std::vector<std::int32_t> all;
   if (model_.config().task == Task::kMaskedLm) {
@@ -160,7 +168,7 @@ double Trainer::run_terms(const StepShare& share, const DropoutKey& key, StepWor
     Batch batch = share.batch(m);
     mask_tokens(key, share.examples.masking, batch);
     Stopwatch watch;
-    work.flops += product_flops(model_.config(), batch);
+    work.flops += product_flops(model_.config(), batch, settings_.optimizer.frozen_layers);
     model_.forward(parameters, batch, &key);
     work.forward_s += watch.lap();
     loss += model_.backward(parameters, batch, weight, gradients_.data(), [&](std::int64_t offset) {
