@@ -44,7 +44,8 @@ def losses(folder):
 
 def resume_with_each_optimizer(folders, job):
     """The state of each optimizer is saved, broadcast and resumed, to the bit."""
-    for options in (["sgd"], ["sgd", "--optim_args", "momentum=0.9"], ["adafactor"], ["lion"]):
+    for options in (["sgd"], ["sgd", "--optim_args", "momentum=0.9"], ["adafactor", "--freeze_layers", "1"],
+                    ["lion"]):
         name = options[0] + str(len(options))
         steps = [*job[:-1], "--max_steps", "8", "--save_steps", "4"]
         train = [*steps, "--optim", *options, "--output_dir"]
@@ -60,6 +61,22 @@ def resume_with_each_optimizer(folders, job):
                     f"{name}/checkpoint-4")
         check([rank[0] for rank in other] == [65, 68] and f"optim was {options[0]} and is adamw_torch" in other[0][2],
               "and with no other optimizer", other)
+
+
+def check_other_families(folders, job):
+    """One process and two of each."""
+    for kind in ("modernbert", "mpnet"):
+        [made] = run(1, folders, "init", "--train_file", "train.tsv", "--output_dir", kind, "--model_type", kind,
+                     "--vocab_size", "80", "--hidden_size", "16", "--num_hidden_layers", "2",
+                     "--num_attention_heads", "2", "--intermediate_size", "24", "--max_seq_length", "32")
+        check(made[0] == 0, f"init makes a {kind}", made)
+        train = [*job[:-1], "--model_name_or_path", kind, "--max_steps", "10", "--output_dir"]
+        for world in (1, 2):
+            ranks = run(world, folders, *train, f"{kind}-{world}")
+            check([rank[0] for rank in ranks] == [0] * world, f"{world} processes train it", ranks)
+        curves = [losses(os.path.join(folders[0], f"{kind}-{world}")) for world in (1, 2)]
+        gap = max(abs(a - b) for a, b in zip(*curves))
+        check(len(curves[0]) == 10 and gap < 1e-5, f"with the same losses (largest difference {gap:.1e})")
 
 
 def check_after_its_end(folders, job):
@@ -123,6 +140,7 @@ def main():
         check(again[1][2] == "", "only rank 0 complains", again)
 
         resume_with_each_optimizer(folders, job)
+        check_other_families(folders, job)
         check_after_its_end(folders, [*job, "four"])
 
         missing = [word if word != "train.tsv" else "absent.tsv" for word in job]
