@@ -3,7 +3,6 @@
 // version. Many hosts may share the cache's file system and fill it at the same time.
 #include "agent/entrance/receive_push.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -14,8 +13,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "agent/entrance/arriving_files.h"
+#include "agent/entrance/push_peers.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/host_name.h"
@@ -33,13 +35,8 @@ constexpr std::size_t kKeptVersions = 3;  // of each kind: the current one and t
 constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 30;
 constexpr std::size_t kReceivePieceBytes = 256 << 10;
 constexpr const char* kHint = "dtlaunch push --help";
+constexpr std::string_view kPeers = "peers";
 constexpr std::string_view kTemporary = ".new-";  // .new-RANDOM.PID.HOST
-
-struct PromisedFile {
-  std::string name;
-  std::size_t bytes = 0;
-  std::string sha256;
-};
 
 // The name becomes part of a path, so it must stay in the folder and not be hidden.
 bool is_plain_name(const std::string& name) {
@@ -59,49 +56,23 @@ Error cannot_write(const std::string& path) {
   return system_error(path + ": cannot write", Exit::kCannotWrite);
 }
 
-// For a folder, this makes its entries durable.
-void sync_path(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid() || ::fsync(fd.get()) != 0) throw cannot_write(path);
-}
-
-void check(const PromisedFile& file, const std::string& sha256) {
-  if (sha256 == file.sha256) return;
-  throw Error(Exit::kIo, file.name + ": cannot use", "what arrived is not what was sent");
-}
-
 // dtagent itself, written by the shell: checks that it is complete, and syncs it.
 void check_own_file(const std::string& folder, const PromisedFile& file) {
-  check(file, sha256_hex(read_file(folder + "/" + file.name, file.bytes)));
+  check_arrived(file, sha256_hex(read_file(folder + "/" + file.name, file.bytes)));
   sync_path(folder + "/" + file.name);
 }
 
-void write_piece(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw cannot_write(path);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
-void take_file(const std::string& folder, const PromisedFile& file) {
-  const std::string path = folder + "/" + file.name;
-  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
-  if (!fd.valid()) throw cannot_write(path);
-  Sha256 sum;
+// From the launcher alone.
+void receive_from_launcher(ArrivingFiles& files) {
+  write_all(STDOUT_FILENO, fmt::format("{}send\n", kPushMarker));
   std::string piece(kReceivePieceBytes, '\0');
-  for (std::size_t left = file.bytes; left > 0;) {
+  while (files.have() < files.total()) {
+    const std::size_t left = files.total() - files.have();
     const ssize_t got = ::read(STDIN_FILENO, piece.data(), std::min(left, piece.size()));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) throw Error(Exit::kIo, file.name + ": cannot read", "the launcher left");
-    const std::string_view bytes(piece.data(), static_cast<std::size_t>(got));
-    sum.add(bytes);
-    write_piece(fd.get(), bytes, path);
-    left -= bytes.size();
+    if (got <= 0) throw Error(Exit::kIo, "cannot read programs", "the launcher left");
+    files.add(std::string_view(piece).substr(0, static_cast<std::size_t>(got)));
   }
-  check(file, sum.hex());
-  if (::fsync(fd.get()) != 0) throw cannot_write(path);
 }
 
 // Whether a killed push left this: its process is gone and ran on this host. Other hosts may share
@@ -161,7 +132,7 @@ bool is_as_promised(const std::string& folder, std::span<const PromisedFile> fil
     for (const PromisedFile& file : files) {
       const std::string path = folder + "/" + file.name;
       if (!is_own_program(path)) return false;
-      check(file, sha256_hex(read_file(path, file.bytes)));
+      check_arrived(file, sha256_hex(read_file(path, file.bytes)));
     }
     return true;
   } catch (const Error&) {
@@ -202,18 +173,27 @@ void give_lasting_name(const std::string& folder, const std::string& cache, cons
 void receive_files(const std::string& folder, std::span<const std::string> arguments) {
   const fs::path path(folder);
   const std::string cache = path.parent_path();
-  if (!path.filename().string().starts_with(kTemporary) || arguments.size() < 2 ||
+  const std::string peers =
+      arguments.size() > 1 && arguments[1].starts_with(kPeers) ? arguments[1] : "";
+  const std::size_t first = peers.empty() ? 1 : 2;
+  if (!path.filename().string().starts_with(kTemporary) || arguments.size() <= first ||
       !is_plain_name(arguments[0])) {
     throw Error(Exit::kUsage, "--receive", "only dtlaunch --push uses it", kHint);
   }
   std::vector<PromisedFile> files;
-  for (const std::string& argument : arguments.subspan(1)) files.push_back(parse_promise(argument));
+  for (const std::string& text : arguments.subspan(first)) files.push_back(parse_promise(text));
   check_own_file(folder, files[0]);
   remove_old(cache, arguments[0]);
-  write_all(STDOUT_FILENO, fmt::format("{}send\n", kPushMarker));
-  for (const PromisedFile& file : std::span(files).subspan(1)) take_file(folder, file);
+  ArrivingFiles arriving(folder, std::span(files).subspan(1));
+  std::string ticket;
+  if (peers.empty()) {
+    receive_from_launcher(arriving);
+  } else {
+    ticket = receive_from_peers(arriving, files[0].bytes).ticket;
+  }
   sync_path(folder);
   give_lasting_name(folder, cache, arguments[0], files);
+  if (!peers.empty()) seed_to_peers(peers, cache + "/" + arguments[0], files, std::move(ticket));
 }
 
 }  // namespace dtl

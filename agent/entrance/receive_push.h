@@ -9,10 +9,11 @@
 
 namespace dtl {
 
-// folder: this dtagent's, CACHE/.new-*. arguments: NAME FILE:BYTES:SHA256 ...; the first FILE is
-// dtagent itself. Writes kPushMarker "send" when it is ready for the other files, which follow
-// without separators. Throws Error(kCannotWrite) naming the path, or Error(kIo) if the launcher
-// disconnects or a checksum differs; the caller then removes `folder`.
+// folder: this dtagent's, CACHE/.new-*. arguments: NAME [peers[=LOW-HIGH]] FILE:BYTES:SHA256 ...;
+// the first FILE is dtagent itself. Writes kPushMarker "send" when it is ready for the other files,
+// which follow without separators. With "peers", hosts feed each other (push_peers.h). Throws
+// Error(kCannotWrite) naming the path, or Error(kIo) if the launcher disconnects or a checksum
+// differs; the caller then removes `folder`.
 void receive_files(const std::string& folder, std::span<const std::string> arguments);
 
 }  // namespace dtl

@@ -48,6 +48,7 @@ std::vector<Reader> model_readers(const Folder& folder);    // tensors, config.j
 std::vector<Reader> data_readers(const Folder& folder);     // tokenizers, data sets, questions
 std::vector<Reader> run_readers(const Folder& folder);      // option files, saved states
 std::vector<Reader> program_readers(const Folder& folder);  // ELF files
+std::vector<Reader> push_readers(const Folder& folder);     // programs from other hosts
 std::vector<Reader> text_readers();                         // hostfiles, job files, pins
 std::vector<Reader> link_readers();                         // data from sockets
 

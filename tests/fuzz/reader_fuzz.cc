@@ -45,8 +45,9 @@ Outcome try_input(const Reader& reader, const std::string& bytes) {
 
 std::vector<Reader> all_readers(const Folder& folder) {
   std::vector<Reader> all;
-  for (auto&& some : {model_readers(folder), data_readers(folder), run_readers(folder),
-                      program_readers(folder), text_readers(), link_readers()}) {
+  for (auto&& some :
+       {model_readers(folder), data_readers(folder), run_readers(folder), program_readers(folder),
+        push_readers(folder), text_readers(), link_readers()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;
