@@ -68,6 +68,22 @@ constexpr std::string_view kWhole =
     "tr -cd 0-9a-f | sha256sum); n=${1%-dttrain}; n=${n##*-}; "
     "case $h in $n*) test ${#n} -eq 16;; *) return 1;; esac; }; ";
 
+// Where hosts feed each other, take() gets dtagent as the launcher's line says: "here", or "from
+// ADDRESS PORT TICKET" of a host that has it. bash fetches it (agent/entrance/push_seeder.h) and
+// sha256sum checks it before it runs; hosts that have both say "fetches". timeout: behind a
+// firewall there may be no answer at all. The ticket is on no command line. {0}: bytes; {1}:
+// SHA-256.
+constexpr std::string_view kFetch =
+    "take() {{ while read -r w a p k; do case $w in "
+    "here) head -c {0} >\"$t/dtagent\"; return;; "
+    "from) echo \"$k 0000000000000000\" | timeout 5 bash -c \"exec 3<>/dev/tcp/$a/$p && cat >&3 && "
+    "exec head -c {0} "
+    "<&3\" >\"$t/dtagent\" 2>/dev/null; "
+    "test \"$(sha256sum <\"$t/dtagent\" | tr -cd 0-9a-f)\" = {1} && return; "
+    "echo; echo \"DTLAUNCH-PUSH failed\";; *) return 1;; esac; done; return 1; }}; "
+    "command -v bash >/dev/null && command -v timeout >/dev/null && "
+    "command -v sha256sum >/dev/null && {{ echo; echo \"DTLAUNCH-PUSH fetches\"; }}; ";
+
 }  // namespace
 
 void check_agent_path(const std::string& path) {
@@ -101,15 +117,18 @@ std::string agent_command(const std::string& path, const std::string& arguments)
 // cache is therefore whole or absent. dtagent runs as a child here, because the shell has to remove
 // the unfinished folder when it fails.
 std::string push_command(const std::string& path, const Bundle& bundle, const std::string& token,
-                         AfterPush after) {
+                         AfterPush after, const std::string& peers) {
   std::string names, promises;
   for (const BundleFile& file : bundle.files) {
     names += " " + file.name;
     promises += fmt::format(" {}:{}:{}", file.name, file.bytes.size(), file.sha256);
   }
-  const std::string_view go = after == AfterPush::kServe
-                                  ? "exec \"$1/dtagent\" --serve"
-                                  : "echo; echo \"DTLAUNCH-PUSH there $1\"; exit 0";
+  if (!peers.empty()) promises = " " + peers + promises;
+  // A host that feeds others does so until the launcher closes the stream.
+  const std::string_view wait = peers.empty() ? "" : "cat >/dev/null; ";
+  const std::string go = after == AfterPush::kServe
+                             ? "exec \"$1/dtagent\" --serve"
+                             : fmt::format("echo; echo \"DTLAUNCH-PUSH there $1\"; {}exit 0", wait);
   // fits() also runs --version: a program of another version beside `path` does not replace a push.
   std::string script = fmt::format("{}{}go() {{ {}; }}; ", kSafe, kWhole, go);
   script += fmt::format(
@@ -121,18 +140,23 @@ std::string push_command(const std::string& path, const Bundle& bundle, const st
   script += fmt::format("fits {0} && go {0}; ", folder_of(path));
   script += "p=$(command -v dtagent); p=${p%/*}; test -n \"$p\" && fits \"$p\" && go \"$p\"; ";
   script += kFindCache;
+  // The temporary name has the token, the process and the host: hosts that share a home directory
+  // on NFS may receive a push at the same time.
   script += fmt::format(
-      // The temporary name has the token, the process and the host: hosts that share a home
-      // directory on NFS may receive a push at the same time.
       "d=$c/{}; test -x \"$d/dtagent\" && safe \"$d/dtagent\" && whole \"$d\" && go \"$d\"; "
-      "t=$c/.new-{}.$$.$(uname -n); echo; echo \"DTLAUNCH-PUSH want $(uname -m) $c\"; "
-      "if (umask 077; mkdir -p \"$c\" && mkdir \"$t\") && head -c {} >\"$t/dtagent\" && "
+      "t=$c/.new-{}.$$.$(uname -n); ",
+      bundle.name, token);
+  const std::size_t bytes = bundle.files[0].bytes.size();
+  script += peers.empty() ? fmt::format("take() {{ head -c {} >\"$t/dtagent\"; }}; ", bytes)
+                          : fmt::format(kFetch, bytes, bundle.files[0].sha256);
+  script += fmt::format(
+      "echo; echo \"DTLAUNCH-PUSH want $(uname -m) $c\"; "
+      "if (umask 077; mkdir -p \"$c\" && mkdir \"$t\") && take && "
       "test \"$(wc -c <\"$t/dtagent\")\" -eq {} && chmod 700 \"$t/dtagent\" && "
       "{{ safe \"$t/dtagent\" || {{ echo \"dtagent: cannot use $c: $x\" >&2; false; }}; }} && "
       "\"$t/dtagent\" --receive {}{}; then go \"$d\"; fi; "
       "rm -rf \"$t\"; exit 73",
-      bundle.name, token, bundle.files[0].bytes.size(), bundle.files[0].bytes.size(), bundle.name,
-      promises);
+      bytes, bundle.name, promises);
   return for_any_shell(script);
 }
 

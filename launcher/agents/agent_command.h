@@ -31,10 +31,11 @@ enum class AfterPush { kServe, kSayWhere };
 // Looks for suitable programs that only the user and root can have written: beside `path`, on the
 // PATH, then in the cache, where their hash must match. If there are none, asks for `bundle`
 // (wire/greeting.h) and reads it from standard input.
+// peers: what dtagent --receive needs to know so that hosts feed each other; empty: they do not.
 // token: new random hexadecimal digits for each push, so that two pushes to one home directory do
 // not write into the same folder.
 std::string push_command(const std::string& path, const Bundle& bundle, const std::string& token,
-                         AfterPush after);
+                         AfterPush after, const std::string& peers = {});
 
 // Removes all pushed versions and all unfinished pushes from the cache. Says "removed FOLDER" or
 // "none FOLDER" after kPushMarker.

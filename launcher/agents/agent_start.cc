@@ -74,7 +74,8 @@ awaitable<void> wait_for_marker(SshStream& stream, const Host& host, const std::
 std::string start_command(const StartOptions& options, AfterPush after) {
   check_agent_path(options.agent_path);
   if (!options.bundle) return agent_command(options.agent_path, "--stdio");
-  return push_command(options.agent_path, *options.bundle, new_push_token(), after);
+  return push_command(options.agent_path, *options.bundle, new_push_token(), after,
+                      options.feeds ? options.feeds->word() : "");
 }
 
 Error silent(const Host& host, bool pushing) {
@@ -91,8 +92,12 @@ awaitable<Pushed> bring_bundle(SshStream& stream, Host host, StartOptions option
                                StreamDeadline& patience) {
   std::function<void()> progress = [&patience] { patience.postpone(kPushStall); };
   const Pushed pushed =
-      co_await push_bundle(stream, host, options.bundle, after, std::move(progress));
-  if (pushed.sent_bytes > 0) {
+      co_await push_bundle(stream, host, options.bundle, options.feeds, after, std::move(progress));
+  if (!pushed.from.empty()) {
+    log_verbose(fmt::format("{}: fetched {} from {} ({:.1f} MB sent from here)", host.name,
+                            options.bundle->name, pushed.from,
+                            static_cast<double>(pushed.sent_bytes) / 1e6));
+  } else if (pushed.sent_bytes > 0) {
     log_verbose(fmt::format("{}: sent {} ({:.1f} MB)", host.name, options.bundle->name,
                             static_cast<double>(pushed.sent_bytes) / 1e6));
   }
@@ -241,6 +246,8 @@ awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions opt
     if (patience.passed()) throw silent(host, true);
     if (pushed.folder.empty()) throw no_agent(host, options.agent_path, {}, *stream);
     session->clear_deadline();
+    // Its shell, and with that its seeder, ends with the stream.
+    if (pushed.seeds) options.feeds->keep(std::move(stream));
     co_return pushed;
   } catch (const Error& error) {
     throw error.with_context(host.name);

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "launcher/agents/bundle.h"
 #include "launcher/agents/late_hosts.h"
+#include "launcher/agents/push_feeds.h"
 #include "launcher/ssh/settings.h"
 #include "launcher/streams/agent_stream.h"
 #include "plan/request/host.h"
@@ -27,6 +28,7 @@ struct StartOptions {
   std::chrono::milliseconds deadline = kSshDeadline;  // of start_ssh_agent, in all
   // --push: sent to hosts without suitable programs. All hosts share it.
   std::shared_ptr<const Bundle> bundle = nullptr;
+  std::shared_ptr<PushFeeds> feeds = nullptr;  // set: hosts feed each other. All hosts share it.
   // A scheduler's command that runs another command on a host, such as "blaunch". It replaces ssh;
   // see carried_agent.h. Empty: ssh.
   std::vector<std::string> carrier = {};
@@ -78,7 +80,8 @@ awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Hos
                                                   std::vector<std::string> arguments);
 
 // Starts no agent: pushes options.bundle to a host without suitable programs, or removes what was
-// pushed. remove_pushed() returns the folder; empty: there was nothing.
+// pushed. With options.feeds, the host feeds others until let_go(). remove_pushed() returns the
+// folder; empty: there was nothing.
 awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions options);
 awaitable<std::string> remove_pushed(asio::io_context& context, Host host, StartOptions options);
 

@@ -21,8 +21,10 @@ struct Bundle {
 
 // The result of a push to one host.
 struct Pushed {
-  std::size_t sent_bytes = 0;  // 0: the host had the programs
+  std::size_t sent_bytes = 0;  // by the launcher; of files
+  std::string from;            // the host that sent the rest; empty: none
   std::string folder;          // where they are; set only if nothing was started there
+  bool seeds = false;          // it gives them to others while its stream is open
 };
 
 // Reads dtagent and dtguard, dtpmix if it is there, and dttrain if `with_trainer`. Throws

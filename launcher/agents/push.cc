@@ -1,13 +1,16 @@
 // One loop reads answers and sends files. The host asks for what it needs: nothing if it has
-// suitable programs, else dtagent alone, and the rest once that dtagent runs.
+// suitable programs, else dtagent alone, and the rest once that dtagent runs. With PushFeeds, the
+// answer to either may be the name of a host that has it.
 #include "launcher/agents/push.h"
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -29,13 +32,16 @@ std::string own_architecture() {
 // One push to one host.
 class Push {
  public:
-  Push(SshStream& stream, Host host, std::shared_ptr<const Bundle> bundle, AfterPush after,
-       std::function<void()> progress)
+  Push(SshStream& stream, Host host, std::shared_ptr<const Bundle> bundle,
+       std::shared_ptr<PushFeeds> feeds, AfterPush after, std::function<void()> progress)
       : stream_(stream),
         host_(std::move(host)),
         bundle_(std::move(bundle)),
+        feeds_(std::move(feeds)),
         after_(after),
-        progress_(std::move(progress)) {}
+        progress_(std::move(progress)) {
+    if (feeds_) guest_.emplace(*feeds_, host_.name);
+  }
 
   awaitable<Pushed> run() {
     for (;;) {
@@ -43,16 +49,10 @@ class Push {
       while (const auto answer = take_push_answer(received_)) {
         if (answer->word == "there") {
           pushed_.folder = answer->rest;
+          note_end();
           co_return pushed_;
         }
-        if (answer->word == "want") {
-          accept(answer->rest);
-          co_await send(bundle_->files[0].bytes);
-        }
-        // The pushed dtagent has asked for these files, and checks them as they arrive.
-        for (std::size_t i = 1; answer->word == "send" && i < bundle_->files.size(); ++i) {
-          co_await send(bundle_->files[i].bytes);
-        }
+        co_await obey(*answer);
       }
       if (after_ == AfterPush::kServe && find_greeting(received_)) break;
       const std::string bytes = co_await stream_.read();
@@ -64,11 +64,93 @@ class Push {
       if (received_.size() > 2 * kMaxShellNoiseBytes) throw too_much();
       progress_();
     }
+    note_end();
     stream_.unread(std::move(received_));
     co_return pushed_;
   }
 
  private:
+  awaitable<void> obey(PushAnswer answer) {
+    if (answer.word == "want") {
+      accept(answer.rest);
+      co_await send_agent();
+    } else if (answer.word == "send") {
+      // The pushed dtagent has asked for these files, and checks them as they arrive.
+      co_await send_rest(answer.rest);
+    } else if (answer.word == "fetches") {
+      can_fetch_agent_ = true;
+    } else if (answer.word == "failed" && feed_ && feed_->seeder) {
+      refuse_feed();
+      co_await send_agent();
+    } else if (answer.word == "seeds" && feed_) {
+      note_seeder(answer.rest);
+    }
+  }
+
+  // dtagent, which fetches the rest. Without it a host can use only what it has: see kFetch in
+  // agent_command.cc.
+  awaitable<void> send_agent() {
+    const std::string& agent = bundle_->files[0].bytes;
+    if (guest_ && can_fetch_agent_) {
+      if (!feed_) feed_ = co_await guest_->wait_for_feed(progress_);
+      if (const auto& seeder = feed_->seeder) {
+        co_await say(
+            fmt::format("from {} {} {}\n", seeder->address, seeder->port, feeds_->ticket()));
+        co_return;
+      }
+    }
+    if (guest_) co_await say("here\n");
+    co_await send(agent, 0);
+  }
+
+  // request: "BYTES REASON", what it has of these files and why it asks again.
+  awaitable<void> send_rest(std::string request) {
+    std::size_t has = 0;
+    if (guest_) {
+      const auto number = parse_integer(request.substr(0, request.find(' ')), 0, INT64_MAX);
+      has = static_cast<std::size_t>(number.value_or(0));
+      // It asks again: its seeder has failed. The launcher sends everything only once.
+      if (has_pieces_ && feed_ && feed_->seeder)
+        refuse_feed();
+      else if (has_pieces_)
+        throw failure();
+      if (!std::exchange(has_pieces_, true)) co_await say(feeds_->pieces());
+      if (!feed_) feed_ = co_await guest_->wait_for_feed(progress_);
+      if (const auto& seeder = feed_->seeder) {
+        pushed_.from = guest_->name_of(*seeder);
+        co_await say(fmt::format("from {} {}\n", seeder->address, seeder->port));
+        co_return;
+      }
+      pushed_.from.clear();
+      co_await say("here\n");
+    }
+    for (std::size_t i = 1; i < bundle_->files.size(); ++i) {
+      const std::string& bytes = bundle_->files[i].bytes;
+      if (has < bytes.size()) co_await send(bytes, has);
+      has -= std::min(has, bytes.size());
+    }
+  }
+
+  void refuse_feed() {
+    guest_->failed();
+    feed_.reset();
+  }
+
+  // The host has everything now.
+  void note_seeder(const std::string& rest) {
+    auto place = parse_seeder_place(rest);
+    if (!place) return;
+    pushed_.seeds = true;
+    guest_->seeds(std::move(place->address), place->port);
+    feed_.reset();
+  }
+
+  // It has everything, and does not give it to others.
+  void note_end() {
+    if (feed_) guest_->fed();
+    feed_.reset();
+  }
+
   void accept(const std::string& request) {
     const std::size_t blank = std::min(request.find(' '), request.size());
     const std::string architecture = request.substr(0, blank);
@@ -86,19 +168,24 @@ class Push {
                  "start-up files that print nothing when the shell is not interactive");
   }
 
+  // From `begin` on.
+  awaitable<void> send(const std::string& bytes, std::size_t begin) {
+    for (std::size_t at = begin; at < bytes.size() && !refused_; at += kPieceBytes) {
+      co_await say(bytes.substr(at, kPieceBytes));
+    }
+    pushed_.sent_bytes += bytes.size() - begin;
+  }
+
   // A host that has given up closes its input. It says why on standard error, which run() reads to
   // the end; a write error would only hide the reason.
-  awaitable<void> send(const std::string& bytes) {
-    for (std::size_t at = 0; at < bytes.size() && !refused_; at += kPieceBytes) {
-      try {
-        co_await stream_.write(bytes.substr(at, kPieceBytes));
-      } catch (const Error& error) {
-        if (error.status() != Exit::kIo) throw;
-        refused_ = true;
-      }
-      progress_();
+  awaitable<void> say(std::string bytes) {
+    try {
+      co_await stream_.write(std::move(bytes));
+    } catch (const Error& error) {
+      if (error.status() != Exit::kIo) throw;
+      refused_ = true;
     }
-    pushed_.sent_bytes += bytes.size();
+    progress_();
   }
 
   // The reason is at the end of "head: error writing 'standard output': No space left on device".
@@ -130,8 +217,13 @@ class Push {
   SshStream& stream_;
   Host host_;
   std::shared_ptr<const Bundle> bundle_;
+  std::shared_ptr<PushFeeds> feeds_;  // shared by all hosts of the push; null: no tree
+  std::optional<PushFeeds::Guest> guest_;
   AfterPush after_;
   std::function<void()> progress_;
+  std::optional<PushTree::Feed> feed_;  // the present one, until it has failed or is over
+  bool can_fetch_agent_ = false;        // the host's shell can
+  bool has_pieces_ = false;             // the host
   std::string received_;
   std::string cache_;     // set when the host has asked for files
   bool refused_ = false;  // the host takes no more
@@ -152,9 +244,22 @@ std::optional<PushAnswer> take_push_answer(std::string& received) {
   return PushAnswer{line.substr(0, blank), std::string(trim(line.substr(blank)))};
 }
 
+std::optional<SeederPlace> parse_seeder_place(const std::string& text) {
+  constexpr std::size_t kLongestAddress = 45;  // INET6_ADDRSTRLEN without its end
+  const std::vector<std::string> words = split(text, ' ');
+  const auto port = words.size() == 2 ? parse_integer(words[1], 1, 65535) : std::nullopt;
+  if (!port || words[0].empty() || words[0].size() > kLongestAddress ||
+      words[0].find_first_not_of("0123456789abcdef:.") != std::string::npos) {
+    return std::nullopt;
+  }
+  return SeederPlace{words[0], static_cast<std::uint16_t>(*port)};
+}
+
 awaitable<Pushed> push_bundle(SshStream& stream, Host host, std::shared_ptr<const Bundle> bundle,
-                              AfterPush after, std::function<void()> progress) {
-  Push push(stream, std::move(host), std::move(bundle), after, std::move(progress));
+                              std::shared_ptr<PushFeeds> feeds, AfterPush after,
+                              std::function<void()> progress) {
+  Push push(stream, std::move(host), std::move(bundle), std::move(feeds), after,
+            std::move(progress));
   co_return co_await push.run();
 }
 

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -30,18 +32,27 @@ struct Place {
 };
 
 std::string describe(const Pushed& pushed) {
+  if (!pushed.from.empty()) return fmt::format("fetched from {} to {}", pushed.from, pushed.folder);
   if (pushed.sent_bytes == 0) return fmt::format("already there, {}", pushed.folder);
   return fmt::format("sent {:.1f} MB to {}", static_cast<double>(pushed.sent_bytes) / 1e6,
                      pushed.folder);
 }
 
+struct FedBundle {
+  std::shared_ptr<const Bundle> bundle;
+  std::shared_ptr<PushFeeds> feeds;  // all hosts share it; null: few hosts
+};
+
 // One bundle after another, each over its own login. The line names the last folder.
+// left: hosts whose push goes on; the last one ends the streams of those that feed others, for
+// which the context would wait.
 awaitable<void> push_all(asio::io_context& context, Place* place, StartOptions start,
-                         std::vector<std::shared_ptr<const Bundle>> bundles) {
+                         std::vector<FedBundle> bundles, std::size_t* left) {
   try {
     Pushed last;
-    for (const auto& bundle : bundles) {
+    for (const auto& [bundle, feeds] : bundles) {
       start.bundle = bundle;
+      start.feeds = feeds;
       Pushed pushed = co_await push_to(context, place->host, start);
       pushed.sent_bytes += last.sent_bytes;
       last = std::move(pushed);
@@ -49,6 +60,10 @@ awaitable<void> push_all(asio::io_context& context, Place* place, StartOptions s
     place->line = describe(last);
   } catch (const Error& error) {
     place->error = error;
+  }
+  if (--*left > 0) co_return;
+  for (const FedBundle& each : bundles) {
+    if (each.feeds) each.feeds->let_go();
   }
 }
 
@@ -78,12 +93,16 @@ int report(const std::vector<Place>& places) {
 }
 
 // Two bundles, with and without dttrain: jobs of other programs need not wait for it.
-std::vector<std::shared_ptr<const Bundle>> bundles_of(const std::string& agent_path) {
+std::vector<FedBundle> bundles_of(const std::string& agent_path, const std::vector<Host>& hosts) {
   const std::string folder = agent_path.substr(0, agent_path.rfind('/'));
-  std::vector<std::shared_ptr<const Bundle>> bundles = {load_bundle(folder, false)};
+  std::vector<bool> with_trainer = {false};
   // An installation without the trainer can push too.
-  if (::access((folder + "/dttrain").c_str(), X_OK) == 0) {
-    bundles.push_back(load_bundle(folder, true));
+  if (::access((folder + "/dttrain").c_str(), X_OK) == 0) with_trainer.push_back(true);
+  std::vector<FedBundle> bundles;
+  for (const bool trainer : with_trainer) {
+    auto bundle = load_bundle(folder, trainer);
+    auto feeds = make_push_feeds(*bundle, hosts);
+    bundles.push_back({std::move(bundle), std::move(feeds)});
   }
   return bundles;
 }
@@ -101,20 +120,23 @@ int run_push_command(const std::vector<std::string>& arguments, StartOptions sta
     throw option_error("push", "needs hosts", "dtlaunch push -f FILE");
   }
   std::vector<Place> places;
-  for (Host& host : named_hosts(options)) {
-    places.push_back({std::move(host), "this machine: nothing to do", std::nullopt});
+  const std::vector<Host> hosts = named_hosts(options);
+  for (const Host& host : hosts) {
+    places.push_back({host, "this machine: nothing to do", std::nullopt});
   }
   start.trust.accept_new_host_keys = options.accept_new_host_keys;
+  asio::io_context context;  // before the feeds, which keep streams of it
+  // Removing needs no programs here.
   const auto bundles =
-      // Removing needs no programs here.
-      options.remove ? std::vector<std::shared_ptr<const Bundle>>{} : bundles_of(start.agent_path);
-  asio::io_context context;
+      options.remove ? std::vector<FedBundle>{} : bundles_of(start.agent_path, hosts);
+  auto left = static_cast<std::size_t>(
+      std::count_if(hosts.begin(), hosts.end(), [](const Host& host) { return !is_local(host); }));
   run_tasks(context, [&](TaskGroup& tasks) {
     for (Place& place : places) {
       // A local agent starts from dtlaunch's folder.
       if (is_local(place.host)) continue;
       tasks.spawn(options.remove ? remove_all(context, &place, start)
-                                 : push_all(context, &place, start, bundles));
+                                 : push_all(context, &place, start, bundles, &left));
     }
   });
   return report(places);

@@ -2,9 +2,12 @@
 // this machine, then the scheduler's carrier, then ssh.
 #include "launcher/run/job_agents.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "launcher/agents/bundle.h"
 #include "launcher/agents/carried_agent.h"
+#include "launcher/agents/push_feeds.h"
 #include "launcher/jobs/discover_hosts.h"
 #include "launcher/request/pod_keys.h"
 #include "launcher/request/scheduler_job.h"
@@ -59,6 +62,16 @@ StartOptions start_options(const JobSettings& settings, const Surroundings& arou
   start.step = step_of(*settings.step, settings, around);
   if (can_be_kept(*settings.step)) start.kept_job = settings.step->job;
   return start;
+}
+
+void add_programs(StartOptions& start, const Request& request, const Surroundings& around) {
+  const auto runs_trainer = [](const Program& program) {
+    return runs_pushed_trainer(program.command);
+  };
+  start.bundle =
+      load_bundle(around.program_directory,
+                  std::any_of(request.programs.begin(), request.programs.end(), runs_trainer));
+  start.feeds = make_push_feeds(*start.bundle, request.hosts, request.network.ports);
 }
 
 Surroundings asking_surroundings() {

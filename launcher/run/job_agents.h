@@ -21,6 +21,9 @@ StartOptions start_options(const Surroundings& around, bool accept_new_host_keys
 StartOptions start_options(const JobSettings& settings, const Surroundings& around,
                            bool accept_new_host_keys);
 
+// --push: the programs that hosts need for the request, and who feeds whom.
+void add_programs(StartOptions& start, const Request& request, const Surroundings& around);
+
 // The scheduler's job around this process, if `dtlaunch up` can keep agents in a step of it.
 std::optional<SchedulerJob> find_scheduler_job();
 

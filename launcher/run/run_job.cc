@@ -66,15 +66,6 @@ std::string new_job_id() {
   return to_hex(random_bytes(8, "draw a job id"));
 }
 
-// The programs that --push sends to hosts without them.
-std::shared_ptr<const Bundle> bundle_for(const Request& request, const Surroundings& around) {
-  const auto runs_trainer = [](const Program& program) {
-    return runs_pushed_trainer(program.command);
-  };
-  return load_bundle(around.program_directory,
-                     std::any_of(request.programs.begin(), request.programs.end(), runs_trainer));
-}
-
 SessionOptions session_options(const CommandLine& line, const JobSettings& settings,
                                const Surroundings& around, StartOptions start) {
   // Other ways without file copies (srun, Flux, PBS) refuse --push when their step is planned.
@@ -82,7 +73,7 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
     throw option_error("--push", fmt::format("{} does not copy files to hosts", start.carrier[0]),
                        "dtlaunch in a folder that all hosts see");
   }
-  if (settings.starting.push) start.bundle = bundle_for(settings.request, around);
+  if (settings.starting.push) add_programs(start, settings.request, around);
   SessionOptions options;
   options.job_id = new_job_id();
   options.job = settings.job;

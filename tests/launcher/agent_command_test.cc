@@ -187,6 +187,21 @@ TEST_F(HostsShell, AsksForAPushInThePlaceOfWhatOthersCanWrite) {
   EXPECT_THAT(run("</dev/null " + command).text, HasSubstr("DTLAUNCH-PUSH want "));
 }
 
+// Where hosts feed each other, the launcher's lines say where dtagent is. Nobody listens on port 1.
+TEST_F(HostsShell, AsksAgainIfAHostDoesNotGiveItDtagent) {
+  const auto bundle = load_bundle(folder_ + "/bin", false);
+  std::ofstream(folder_ + "/input") << "from 127.0.0.1 1 00ff\nhere\n" << bundle->files[0].bytes;
+  const Said said = run("<" + folder_ + "/input " +
+                        push_command(folder_ + "/nothing/dtagent", *bundle, "00ff",
+                                     AfterPush::kSayWhere, "peers=20000-20009"));
+  EXPECT_THAT(said.text, testing::MatchesRegex("\nDTLAUNCH-PUSH fetches\n"
+                                               "\nDTLAUNCH-PUSH want [^\n]*\n"
+                                               "\nDTLAUNCH-PUSH failed\n"
+                                               "ran --receive\n"
+                                               "\nDTLAUNCH-PUSH there [^\n]*\n"));
+  EXPECT_EQ(said.status, 0);
+}
+
 TEST(Trainer, IsTheProgramOfThatNameAlone) {
   EXPECT_TRUE(runs_pushed_trainer({"dttrain", "--demo"}));
   EXPECT_FALSE(runs_pushed_trainer({"/opt/dttrain"}));
