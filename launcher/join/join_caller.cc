@@ -17,13 +17,13 @@
 #include "base/machine/process_id.h"
 #include "base/text.h"
 #include "launcher/join/join_channel.h"
-#include "wire/tls/tls_stream.h"
 #include "launcher/ssh/resolve.h"
 #include "launcher/ssh/tcp_connect.h"
 #include "launcher/streams/child.h"
 #include "wire/deadline.h"
 #include "wire/fd_stream.h"
 #include "wire/task_group.h"
+#include "wire/tls/tls_stream.h"
 
 namespace dtl {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "wire/tls/tls_stream.h"
 #include "wire/deadline.h"
 #include "wire/fd_stream.h"
+#include "wire/tls/tls_stream.h"
 
 namespace dtl {
 namespace {

@@ -21,9 +21,9 @@
 #include "launcher/join/join_door.h"
 #include "launcher/join/room_board.h"
 #include "launcher/join/room_stream.h"
-#include "wire/tls/tls_session.h"
 #include "wire/fd_stream.h"
 #include "wire/task_group.h"
+#include "wire/tls/tls_session.h"
 
 namespace dtl {
 namespace {

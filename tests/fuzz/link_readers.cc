@@ -19,7 +19,6 @@
 #include "launcher/job/native_frames.h"
 #include "launcher/job/rank_stack.h"
 #include "launcher/join/join_words.h"
-#include "wire/tls/tls_session.h"
 #include "ring/dtring.h"
 #include "ring/links/operation_header.h"
 #include "ring/meeting/control_line.h"
@@ -31,6 +30,7 @@
 #include "wire/environments.h"
 #include "wire/frame.h"
 #include "wire/greeting.h"
+#include "wire/tls/tls_session.h"
 
 namespace dtl::fuzz {
 namespace {

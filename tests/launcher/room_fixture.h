@@ -22,8 +22,8 @@
 #include "base/files/new_file.h"
 #include "launcher/join/join_caller.h"
 #include "launcher/join/join_room.h"
-#include "wire/tls/tls_session.h"
 #include "wire/messages.h"
+#include "wire/tls/tls_session.h"
 
 namespace dtl::room_fixture {
 

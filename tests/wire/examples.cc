@@ -92,7 +92,7 @@ std::vector<Message> claim_messages() {
   };
 }
 
-std::vector<Message> tree_messages() {
+std::vector<Message> more_messages() {
   return {
       JoinTree{5,
                std::string(32, 'b'),
@@ -102,6 +102,7 @@ std::vector<Message> tree_messages() {
                {{1, {"10.0.0.2", "fd00::2"}, 7001, std::string(32, 'e')}}},
       TreeJoined{7001, "no"},
       Relayed{"parcels"},
+      Leaving{"aws: terminate", 118000},
   };
 }
 
@@ -159,11 +160,10 @@ std::vector<std::pair<std::string, Message>> example_messages() {
       WatchNotices{Cloud::kAws},
       ServePmi{4, 2, "0123abcd.0", "(vector,(0,2,2))", {{2, 0}, {3, 1}}},
       PmiFenced{{{"P0-bc", "tcp#10.0.0.1"}, {"P1-bc", std::string("\0\xff", 2)}}, false},
-      Leaving{"aws: terminate", 118000},
   };
   for (Message& message : pmix_messages()) messages.push_back(std::move(message));
   for (Message& message : claim_messages()) messages.push_back(std::move(message));
-  for (Message& message : tree_messages()) messages.push_back(std::move(message));
+  for (Message& message : more_messages()) messages.push_back(std::move(message));
   std::vector<std::pair<std::string, Message>> named;
   for (const Message& message : messages) named.emplace_back(message_name(message), message);
   return named;
