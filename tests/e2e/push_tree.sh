@@ -25,9 +25,8 @@ sums() { (cd "$bin" && for f in dtagent dtguard dtpmix; do [ ! -e $f ] || sha256
 expect_programs() { # that each host has just the programs of this build, and no seeder
   local host seen
   for host in "${far[@]}"; do
-    seen=$(on "$host" sh -c "cd ~/$cache/*[0-9a-f] && sha256sum dt*")
-    expect_equal "programs of $host" "$seen" "$(sums)"
-    expect_equal "versions on $host" "$(on "$host" sh -c "ls -A ~/$cache | wc -l")" 1
+    seen=$(on "$host" sh -c "cd ~/$cache/ && ls -A | wc -l && cd *[0-9a-f] && sha256sum dt*")
+    expect_equal "versions on $host, and their programs" "$seen" "1"$'\n'"$(sums)"
   done
   expect_hosts_idle 10
 }
@@ -47,22 +46,25 @@ push --remove
 expect_status 0
 declare -A address
 for host in "${far[@]}"; do address[$host]=$(on node1 getent ahostsv4 "$host" | awk 'NR == 1 { print $1 }'); done
-for host in "${far[@]}"; do
-  for other in "${far[@]}"; do
-    [ "$host" = "$other" ] || on "$host" ip route add unreachable "${address[$other]}"
+routes() { # add|del OTHER...: of each host to these
+  local how=$1 host other commands
+  shift
+  for host in "${far[@]}"; do
+    commands=''
+    for other in "$@"; do
+      [ "$host" = "$other" ] || commands+="ip route $how unreachable ${address[$other]} && "
+    done
+    on "$host" sh -c "$commands true" || fail "cannot change the routes of $host"
   done
-done
+}
+routes add "${far[@]}"
 push
 expect_status 0
 expect_count 8 '^node[2-9]: sent [0-9.]+ MB to ' "$work/out"
 expect_programs
 
 # One host, node2, cannot feed others. They get another host, and hosts feed others until all have the programs.
-for host in "${far[@]}"; do
-  for other in "${far[@]:1}"; do
-    [ "$host" = "$other" ] || on "$host" ip route del unreachable "${address[$other]}"
-  done
-done
+routes del "${far[@]:1}"
 push --remove
 push
 expect_status 0
