@@ -101,6 +101,8 @@ void take(Turn& turn, const Event& event) {
                           [&](const AgentLost& of) { agent_lost(turn, of); },
                           [&](const AgentSeen& of) { agent_seen(turn, of); },
                           [&](const LinkTried& of) { link_tried(turn, of); },
+                          [&](const BranchTaken& of) { branch_taken(turn, of); },
+                          [&](const Alive& of) { heard_of(turn, of); },
                           [&](const FromAgent& of) { hear(turn, of); },
                           [&](const Placed& of) { ranks_placed(turn, of); },
                           [&](const Judged& of) { network_judged(turn, of); },

@@ -53,6 +53,9 @@ struct AgentReady {  // its Hello has arrived
   int node = 0;
   bool can_be_found_again = false;  // once its connection is lost
   bool here = false;                // on this machine, so dtlaunch can check whether it runs
+  // In a tree of agents: how long a new branch may take to come by itself, once a connection is
+  // lost. Absent: not in a tree.
+  std::optional<JobTime> branch_delay = {};
 };
 struct AgentFailed {  // it did not come up
   int node = 0;
@@ -75,6 +78,12 @@ struct LinkTried {  // after Rejoin: its answer, or none and why
   std::uint32_t attempt = 0;
   std::optional<ResumeAnswer> answer;
   std::string text;
+};
+struct BranchTaken {  // the conversation goes on over a branch of the tree
+  int node = 0;
+};
+struct Alive {  // these nodes were heard of by other agents of the tree
+  std::vector<int> nodes;
 };
 struct FromAgent {  // any message after Hello
   int node = 0;
@@ -117,9 +126,9 @@ struct HostsChanged {};  // hosts must join or leave: the ranks end now, and sta
 struct OutputClosed {};
 struct Tick {};  // time has passed; see next_wakeup
 
-using Event = std::variant<AgentReady, AgentFailed, AgentLost, AgentSeen, LinkTried, FromAgent,
-                           Placed, Judged, Planned, MustWait, Refused, Signalled, Continued,
-                           ToldToGo, HostsChanged, OutputClosed, Tick>;
+using Event = std::variant<AgentReady, AgentFailed, AgentLost, AgentSeen, LinkTried, BranchTaken,
+                           Alive, FromAgent, Placed, Judged, Planned, MustWait, Refused, Signalled,
+                           Continued, ToldToGo, HostsChanged, OutputClosed, Tick>;
 
 // ---- effects, to be performed in order
 struct Send {
@@ -179,6 +188,8 @@ struct NodeState {
   std::optional<JobTime> up, finished;  // its Hello came; it said that nothing is left
   std::optional<JobTime> given_up;      // no messages are sent to it since then
   LinkSearch link;                      // when its connection is lost
+  bool in_tree = false;                 // other agents may pass on what it says
+  JobTime suspect_after{kSuspect};      // of silence
   bool here = false;                    // on this machine
   bool suspected = false;               // the "slow" notice was given
   bool looked_at = false;               // the one about its process was

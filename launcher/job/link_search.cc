@@ -12,14 +12,21 @@ void LinkSearch::begin(JobTime now) {
   if (searching()) return;
   began_ = now;
   until_ = now + patience_;
-  // The first try is immediate: a short interruption is often over by now.
-  next_ = now;
+  // Without a tree the first try is immediate: a short interruption is often over by now.
+  next_ = now + delay_;
+  told_ = false;
   pause_ = JobTime(kFirstRejoinPause);
   problem_.clear();
 }
 
 void LinkSearch::hurry(JobTime until) {
   if (until_) until_ = std::min(*until_, until);
+}
+
+bool LinkSearch::must_tell(JobTime now) {
+  if (!until_ || told_ || now < began_ + quiet_) return false;
+  told_ = true;
+  return true;
 }
 
 void LinkSearch::excuse(JobTime absent) {
@@ -35,8 +42,11 @@ std::optional<LinkSearch::Try> LinkSearch::next_try(JobTime now) {
 }
 
 std::optional<JobTime> LinkSearch::wakeup() const {
-  if (!until_ || !next_) return until_;
-  return std::min(*until_, *next_);
+  if (!until_) return std::nullopt;
+  JobTime next = *until_;
+  if (next_) next = std::min(next, *next_);
+  if (!told_) next = std::min(next, began_ + quiet_);
+  return next;
 }
 
 LinkSearch::Verdict LinkSearch::tried(std::uint32_t attempt, std::optional<ResumeAnswer> answer,

@@ -56,6 +56,12 @@ void agent_ready(Turn& turn, const AgentReady& event) {
   node.up = turn.now;
   node.here = event.here;
   if (event.can_be_found_again) node.link = LinkSearch(turn.job.options.ending.reconnect);
+  if (event.branch_delay) {
+    node.in_tree = true;
+    if (event.branch_delay->count() > 0) node.suspect_after = kBranchSilence;
+    node.link = LinkSearch(tree_patience(turn.job.options.ending.reconnect), *event.branch_delay,
+                           kQuietSearch);
+  }
   // Agents ask the cloud from the beginning: a host may be taken away while the job starts.
   if (turn.job.options.ending.spot != Cloud::kOff)
     turn.send(event.node, WatchNotices{turn.job.options.ending.spot});

@@ -25,21 +25,47 @@ void give_up_search(Turn& turn, int node) {
   turn.close(node);
 }
 
+void tell_search(Turn& turn, int node) {
+  LinkSearch& link = turn.node(node).link;
+  if (!link.must_tell(turn.now)) return;
+  turn.notice(node, fmt::format("connection lost, looking for it for up to {}",
+                                seconds_text(link.patience())));
+}
+
+void tell_found(Turn& turn, int node) {
+  const LinkSearch& link = turn.node(node).link;
+  if (!link.was_told()) return;
+  turn.notice(node, fmt::format("found again after {}", seconds_text(link.lasted(turn.now))));
+}
+
 }  // namespace
 
-// Only while the ranks run: a job that is starting or ending would lose less than a search takes.
+// Without a tree, only while the ranks run: a job that is starting or ending would lose less than a
+// search takes. In a tree a lost connection says nothing about the agent: another one may be lost.
 bool search_for(Turn& turn, int node) {
   NodeState& state = turn.node(node);
   if (state.link.searching()) return true;
-  if (!state.link.allowed() || state.phase != NodePhase::kReady) return false;
-  if (turn.job.state != JobState::kRunning) return false;
+  if (!state.link.allowed()) return false;
+  const bool runs = state.phase == NodePhase::kReady && turn.job.state == JobState::kRunning;
+  if (!runs && !(state.in_tree && reachable(state))) return false;
   state.link.begin(turn.now);
+  if (turn.ending() && turn.job.deadline) state.link.hurry(*turn.job.deadline);
   // The Connection stays, and keeps messages meanwhile.
   turn.effects.push_back(DetachNode{node});
-  turn.notice(node, fmt::format("connection lost, looking for it for up to {}",
-                                seconds_text(state.link.patience())));
+  tell_search(turn, node);
   plan_searches(turn);
   return true;
+}
+
+void branch_taken(Turn& turn, const BranchTaken& event) {
+  NodeState& state = turn.node(event.node);
+  if (!reachable(state)) return;
+  state.last_heard = turn.now;
+  state.suspected = false;
+  if (!state.link.searching()) return;
+  tell_found(turn, event.node);
+  state.link.end();
+  plan_searches(turn);
 }
 
 void link_tried(Turn& turn, const LinkTried& event) {
@@ -51,8 +77,7 @@ void link_tried(Turn& turn, const LinkTried& event) {
       // The network caused its silence.
       state.last_heard = turn.now;
       state.suspected = false;
-      turn.notice(event.node,
-                  fmt::format("found again after {}", seconds_text(state.link.lasted(turn.now))));
+      tell_found(turn, event.node);
       break;
     case LinkSearch::Verdict::kGone:
       // Not kNodeLost: a login worked, so the host is there.
@@ -73,6 +98,7 @@ void watch_searches(Turn& turn) {
   if (!turn.job.next_link || turn.now < *turn.job.next_link) return;
   for (int node = 0; node < turn.node_count(); ++node) {
     LinkSearch& link = turn.node(node).link;
+    tell_search(turn, node);
     if (link.is_over(turn.now)) {
       give_up_search(turn, node);
     } else if (const auto attempt = link.next_try(turn.now)) {

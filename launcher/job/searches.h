@@ -1,6 +1,6 @@
 #pragma once
-// Agents whose connection is lost and that may be found again (--reconnect). The rules are in
-// LinkSearch; here its decisions become effects.
+// Agents whose connection is lost and that may be found again (--reconnect, or a tree of agents).
+// The rules are in LinkSearch; here its decisions become effects.
 
 #include "launcher/job/turn.h"
 
@@ -10,6 +10,8 @@ namespace dtl::job {
 // not be; the caller then loses the node.
 bool search_for(Turn& turn, int node);
 void link_tried(Turn& turn, const LinkTried& event);
+// The agent has come by itself, on a new branch of the tree.
+void branch_taken(Turn& turn, const BranchTaken& event);
 // Searches end at `until` at the latest.
 void hurry_searches(Turn& turn, JobTime until);
 void watch_searches(Turn& turn);

@@ -75,14 +75,24 @@ void watch_silence(Turn& turn) {
       turn.close(node);
       continue;
     }
-    if (silent >= kSuspect && !state.suspected) {
+    if (silent >= state.suspect_after && !state.suspected) {
       state.suspected = true;
       tell_suspicion(turn, node, silent);
     }
     next =
-        std::min(next, state.last_heard + (state.suspected ? JobTime(kDead) : JobTime(kSuspect)));
+        std::min(next, state.last_heard + (state.suspected ? JobTime(kDead) : state.suspect_after));
   }
   turn.job.next_silence = next;
+}
+
+// Agents of a tree report each second of whom they have heard; on a branch there are no heartbeats.
+void heard_of(Turn& turn, const Alive& event) {
+  for (const int node : event.nodes) {
+    NodeState& state = turn.node(node);
+    if (!reachable(state)) continue;
+    state.last_heard = turn.now;
+    state.suspected = false;
+  }
 }
 
 // An agent on this machine that merely had no CPU time is not lost.

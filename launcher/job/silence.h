@@ -9,6 +9,7 @@ namespace dtl::job {
 // Does nothing before next_heartbeat.
 void send_heartbeats(Turn& turn);
 void watch_silence(Turn& turn);
+void heard_of(Turn& turn, const Alive& event);
 void agent_seen(Turn& turn, const AgentSeen& event);
 // Call it before each event: if dtlaunch was stopped since the last one, nodes that were silent
 // meanwhile are not to blame.

@@ -109,5 +109,81 @@ TEST_F(JobLinksTest, HasNoTimeForThatWhileItEnds) {
   EXPECT_EQ(job_.nodes[1].phase, NodePhase::kGone);
 }
 
+// Node 1 is behind node 0.
+class JobTreeTest : public JobLinksTest {
+ protected:
+  JobTreeTest() {
+    job_ = make_job(2, {});
+    for (const int node : {0, 1}) {
+      job::AgentReady ready{node, true};
+      ready.branch_delay = node == 0 ? JobTime{0} : kBranchDelay;
+      feed(ready);
+    }
+  }
+};
+
+TEST_F(JobTreeTest, SaysNothingOfABranchThatIsSoonReplaced) {
+  run();
+  std::vector<job::Effect> all = lose_connection();
+  append(all, pass(kBranchDelay - 1ms, {0}));
+  EXPECT_EQ(last_attempt(all), 0u) << "it will come by itself";
+  append(all, feed(job::BranchTaken{1}));
+  append(all, pass(30s));
+  EXPECT_EQ(notices(all), "");
+  EXPECT_EQ(last_attempt(all), 0u);
+  EXPECT_FALSE(job_.outcome);
+}
+
+TEST_F(JobTreeTest, LogsInAgainAndNamesTheHostIfNoBranchComes) {
+  std::vector<job::Effect> all = lose_connection();
+  append(all, pass(kBranchDelay + 1ms, {0}));
+  EXPECT_EQ(last_attempt(all), 1u);
+  EXPECT_EQ(notices(all), "");
+  append(all, pass(kQuietSearch - kBranchDelay, {0}));
+  EXPECT_EQ(notices(all), "connection lost, looking for it for up to 9 s\n");
+  EXPECT_EQ(notices(answer(1, ResumeAnswer::kResumed)), "found again after 3 s\n");
+  EXPECT_FALSE(job_.outcome);
+}
+
+TEST_F(JobTreeTest, EndsAtOnceWhenTheHostAnswersWithoutItsAgent) {
+  lose_connection();
+  pass(kBranchDelay + 1ms, {0});
+  answer(1, ResumeAnswer::kGone);
+  ASSERT_TRUE(job_.outcome);
+  EXPECT_EQ(job_.outcome->cause, Cause::kAgentFailed);
+  EXPECT_EQ(job_.outcome->node, 1);
+}
+
+TEST_F(JobTreeTest, SearchesInEachStateAndNotBeyondIt) {
+  lose_connection();
+  EXPECT_TRUE(job_.nodes[1].link.searching()) << state_name(job_.state);
+  feed(job::BranchTaken{1});
+  run();
+  exit_rank(0, 0);
+  exit_rank(1, 0);
+  exit_rank(2, 0);
+  exit_rank(3, 0);
+  ASSERT_EQ(job_.state, JobState::kFinishing);
+  lose_connection();
+  EXPECT_TRUE(job_.nodes[1].link.searching());
+  feed(job::BranchTaken{1});
+  hear(0, Finished{});
+  hear(1, Finished{});
+  EXPECT_EQ(job_.state, JobState::kDone);
+  EXPECT_EQ(job_.outcome->exit_status, 0);
+}
+
+TEST_F(JobTreeTest, HearsOfNodesByOthers) {
+  run();
+  std::string said;
+  for (int second = 0; second < 30; ++second) {
+    said += notices(pass(1s, {0}));
+    feed(job::Alive{{1}});
+  }
+  EXPECT_EQ(said, "");
+  EXPECT_EQ(notices(pass(kBranchSilence - 1ms, {0})), "");
+  EXPECT_NE(notices(pass(2ms, {0})), "");
+}
+
 }  // namespace
 }  // namespace dtl
