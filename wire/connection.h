@@ -58,6 +58,7 @@ class Connection {
   // else. False if the other end lacks frames that are no longer kept; nothing has changed then.
   bool attach(std::shared_ptr<ByteStream> stream, std::string received, std::uint64_t other_has,
               std::optional<Message> first);
+  bool is_attached() const { return stream_ != nullptr; }
   // Returns true when there is a stream, false after close().
   awaitable<bool> wait_attached();
   LinkEnd& link() { return link_; }

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "launcher/agents/agent_link.h"
-#include "wire/deadline.h"
 #include "wire/frame.h"
 #include "wire/greeting.h"
 
@@ -36,8 +35,10 @@ awaitable<std::string> skip_greeting(AgentStream& stream, std::string host,
   }
 }
 
-awaitable<void> make_offer(Rejoined& rejoined, const Resume& offer,
-                           const StreamDeadline& deadline) {
+}  // namespace
+
+awaitable<void> offer_resume(Rejoined& rejoined, const Resume& offer,
+                             const StreamDeadline& deadline) {
   AgentStream& stream = *rejoined.stream;
   // An offer is not one of the numbered frames of the link, hence the sequence number 0.
   std::string frame = encode_frame(offer, 0).head;
@@ -63,8 +64,6 @@ awaitable<void> make_offer(Rejoined& rejoined, const Resume& offer,
   rejoined.received = reader.take_rest();
 }
 
-}  // namespace
-
 awaitable<Rejoined> rejoin_agent(asio::io_context& context, Host host, StartOptions options,
                                  std::string link, Resume offer,
                                  std::chrono::steady_clock::time_point deadline) {
@@ -78,7 +77,7 @@ awaitable<Rejoined> rejoin_agent(asio::io_context& context, Host host, StartOpti
   try {
     const StreamDeadline patience(context, *rejoined.stream, deadline);
     rejoined.received = co_await skip_greeting(*rejoined.stream, host.name, patience);
-    co_await make_offer(rejoined, offer, patience);
+    co_await offer_resume(rejoined, offer, patience);
   } catch (const Error& error) {
     // Some lower layers name the host already.
     throw error.attempted().starts_with(host.name) ? error : error.with_context(host.name);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "launcher/agents/agent_start.h"
+#include "wire/deadline.h"
 #include "wire/messages.h"
 
 namespace dtl {
@@ -18,6 +19,11 @@ struct Rejoined {
   std::shared_ptr<AgentStream> stream;  // shared with the connection that goes on over it
   std::string received;                 // bytes after the answer
 };
+
+// Offers an agent at the other end of rejoined.stream to go on over that stream, and reads its
+// answer; bytes that came before are in rejoined.received. Throws Error if it does not answer.
+awaitable<void> offer_resume(Rejoined& rejoined, const Resume& offer,
+                             const StreamDeadline& deadline);
 
 // link: names the agent's socket on the host. If login and answer take longer than `deadline`,
 // throws Error(kUnreachable). The caller tries again.

@@ -284,6 +284,7 @@ void GatheredNodes::serve(SessionOptions& options, const StartOptions& start) co
   options.start_agent = starter(start);
   options.control = control_;
   options.job.one_sigterm = true;
+  options.tree = 0;
   options.before_stop = [this] { room_->about_to_stop(); };
 }
 

@@ -48,6 +48,7 @@ struct Starting {
   std::optional<AgentStart> agent_start;      // -launcher
   bool accept_new_host_keys = false;
   bool push = false;
+  std::optional<int> tree;         // --tree: a width; 0: none; absent: by the number of hosts
   std::optional<JobTime> timeout;  // --start-timeout
 
   // Without -launcher: ssh.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/limits.h"
+#include "plan/request/tree_width.h"
 
 namespace dtl {
 namespace {
@@ -110,6 +111,8 @@ std::vector<LimitFact> bounds() {
             "file descriptors that dtlaunch needs for each host"),
       bound("own-descriptors", kOwnDescriptors, "file descriptors that dtlaunch needs besides"),
       bound("logins", kMostLogins, "logins over ssh at a time; further hosts wait for theirs"),
+      bound("flat-hosts", kFlatHosts,
+            "hosts whose agents all talk to dtlaunch directly; more make a tree; --tree"),
       bound("frame", kMaxFrameBytes, "bytes of a message between dtlaunch and an agent"),
       bound("output", kMaxOutputBytes, "bytes of output in such a message"),
       bound("shell-noise", kMaxShellNoiseBytes,

@@ -13,6 +13,7 @@
 #include "plan/pinning/pinning.h"
 #include "plan/placement.h"
 #include "plan/preload.h"
+#include "plan/request/tree_width.h"
 
 namespace dtl {
 namespace {
@@ -120,6 +121,20 @@ Target<B> wait() {
           }};
 }
 
+Target<B> tree() {
+  return {Takes::kPerhapsNumber,
+          [](B& block, const std::string& text, const Option&) -> std::string {
+            std::int64_t width = kTreeWidth;
+            std::string wrong;
+            if (!text.empty()) wrong = read_whole(text, 0, kMostTreeWidth, width);
+            if (width > 0 && width < kLeastTreeWidth) {
+              wrong = fmt::format("too small (0, or {} to {})", kLeastTreeWidth, kMostTreeWidth);
+            }
+            if (wrong.empty()) block.line.starting.tree = static_cast<int>(width);
+            return wrong;
+          }};
+}
+
 // how: all, none or list. The last one given wins.
 template <auto... Members>
 Target<B> inherit(const std::string& how) {
@@ -195,6 +210,9 @@ OptionRows where_options() {
        into::flag<&B::line, &CommandLine::starting, &Starting::accept_new_host_keys>()},
       {kWhere, {"--push"}, "", "copy dtagent and dttrain to hosts that lack them",
        into::flag<&B::line, &CommandLine::starting, &Starting::push>()},
+      {kWhere, {"--tree"}, "[WIDTH]", "talk to most hosts' agents through others, which listen\n"
+       "for that; 0: never; default: 32 with over 1,024 hosts",
+       tree(), {.key = "tree", .in_file = FileValue::kFlagOrInteger}},
   };
 }
 

@@ -105,6 +105,18 @@ AgentStarter agent_starter(const StartOptions& start, AgentStart how) {
   };
 }
 
+// Only an agent that a login finds again can leave the stream of its login.
+std::optional<int> width_of_tree(const JobSettings& settings, const StartOptions& start) {
+  const std::vector<Host>& hosts = settings.request.hosts;
+  const bool here_only =
+      settings.discover.empty() && std::all_of(hosts.begin(), hosts.end(), is_local);
+  const bool logs_in =
+      settings.starting.how().is_ssh() && !start.step && start.carrier.empty() && !here_only;
+  if (logs_in) return settings.starting.tree;
+  if (settings.starting.tree.value_or(0) == 0) return 0;
+  throw option_error("--tree", "no host of this job is reached over ssh", "--tree 0");
+}
+
 AgentFinder agent_finder(const StartOptions& start) {
   return [start](asio::io_context& context, Host host, std::string link, Resume offer,
                  std::chrono::steady_clock::time_point deadline) {

@@ -29,6 +29,9 @@ std::optional<SchedulerJob> find_scheduler_job();
 
 // `how`: -launcher. The functions keep a copy of `start` and may run for many hosts at once.
 AgentStarter agent_starter(const StartOptions& start, AgentStart how = {});
+// The width of the job's tree of agents: --tree, or 0 if dtlaunch must talk to all of them
+// directly. Throws Error if the user wants a tree that cannot be.
+std::optional<int> width_of_tree(const JobSettings& settings, const StartOptions& start);
 // Finds an agent again that was reached by a login (--reconnect).
 AgentFinder agent_finder(const StartOptions& start);
 

@@ -93,9 +93,8 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   }
   options.start_agent = agent_starter(start, settings.starting.how());
   // Only agents reached by a login can be found by another login.
-  if (settings.starting.how().is_ssh() && !start.step) {
-    options.find_agent = agent_finder(start);
-  }
+  if (settings.starting.how().is_ssh() && !start.step) options.find_agent = agent_finder(start);
+  options.tree = width_of_tree(settings, start);
   // Nodes of a step would take a launcher stopped by ^Z for a dead one.
   if (start.step) options.before_stop = [step = start.step] { step->about_to_stop(); };
   options.streams = settings.streams;

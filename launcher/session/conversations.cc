@@ -28,6 +28,14 @@ JobTime least_time_to_greet(const JobOptions& options) {
                                                               : JobTime(kHeartbeat);
 }
 
+// From a branch's arrival to the agent's answer, through all agents on the way.
+constexpr auto kMoveDeadline = 5s;
+
+// The interfaces that a host's tree may use: its own iface= replaces --iface.
+InterfaceFilter filter_of(const Request& request, const Host& host) {
+  return InterfaceFilter(host.interface.empty() ? request.network.interface : host.interface);
+}
+
 int count_lines(const std::string& text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n')) +
          (!text.empty() && text.back() != '\n' ? 1 : 0);
@@ -46,6 +54,37 @@ Conversations::Conversations(asio::io_context& context, TaskGroup& tasks, const 
       nodes_(nodes),
       hooks_(std::move(hooks)) {}
 
+void Conversations::begin() {
+  plan_tree();
+  for (int index = 0; index < static_cast<int>(nodes_.size()); ++index) tasks_.spawn(serve(index));
+}
+
+// Agents on this machine need no tree, and those that no login finds again must keep their stream.
+void Conversations::plan_tree() {
+  if (!options_.find_agent) return;
+  std::vector<int> members;
+  for (int index = 0; index < static_cast<int>(nodes_.size()); ++index) {
+    if (!is_local(node(index).host)) members.push_back(index);
+  }
+  const std::optional<TreeShape> shape = tree_shape(members.size(), options_.tree);
+  if (!shape) return;
+  if (log_level() >= LogLevel::kVerbose) hooks_.say(-1, shape->text());
+  // A dry run is over before an agent has moved.
+  if (options_.dry_run) return;
+  TreeHooks hooks;
+  hooks.connection = [this](int index) { return node(index).connection; };
+  hooks.arrived = [this](int index, std::shared_ptr<BranchLink> branch) {
+    tasks_.spawn(move_to(index, std::move(branch)));
+  };
+  hooks.alive = [this](std::vector<int> nodes) { hooks_.event(job::Alive{std::move(nodes)}); };
+  hooks.remark = [this](int index, const std::string& text) {
+    if (log_level() >= LogLevel::kVerbose) hooks_.say(index, text);
+  };
+  tree_.emplace(context_, nodes_.size(), std::move(members), *shape, request_.network.ports,
+                std::move(hooks));
+  tasks_.spawn(tree_->pulse());
+}
+
 awaitable<void> Conversations::serve(int index) {
   AgentLink link;
   std::optional<Error> failure;
@@ -58,6 +97,7 @@ awaitable<void> Conversations::serve(int index) {
   }
   if (failure) {
     node(index).start_error = failure;
+    if (tree_) tree_->lost(index);
     hooks_.event(job::AgentFailed{index, failure->status()});
     co_return;
   }
@@ -70,10 +110,15 @@ awaitable<void> Conversations::serve(int index) {
   node(index).stream = link.stream;
   node(index).facts = link.facts;
   // Before feed(AgentReady), so that every message to the agent is numbered and kept.
-  expect_losses(node(index));
-  hooks_.event(job::AgentReady{index, !node(index).token.empty(), link.stream->is_here()});
+  expect_losses(index);
+  job::AgentReady ready{index, !node(index).token.empty(), link.stream->is_here()};
+  const bool in_tree = tree_ && tree_->has(index);
+  // No branch comes for a top.
+  if (in_tree) ready.branch_delay = tree_->is_top(index) ? JobTime{0} : kBranchDelay;
+  hooks_.event(ready);
   // The job may have ended while this agent came up.
   if (state(index).phase == NodePhase::kGone) link.connection->close();
+  if (in_tree) tree_->ready(index, link.facts, filter_of(request_, node(index).host));
   do {
     ++talking_;
     const job::AgentLost lost = co_await converse(index);
@@ -83,6 +128,7 @@ awaitable<void> Conversations::serve(int index) {
     const bool may_come_back = state(index).link.searching();
     if (!may_come_back) link.connection->close();
   } while (co_await link.connection->wait_attached());
+  if (tree_) tree_->lost(index);
 }
 
 awaitable<AgentLink> Conversations::bring_up(int index) {
@@ -101,8 +147,11 @@ awaitable<AgentLink> Conversations::bring_up(int index) {
 
 // Another login can find an agent that was started by a login. The connection of an agent on this
 // machine cannot break that way.
-void Conversations::expect_losses(SessionNode& at) const {
-  const JobTime reconnect = request_.ending.reconnect;
+void Conversations::expect_losses(int index) {
+  SessionNode& at = node(index);
+  const bool in_tree = tree_ && tree_->has(index);
+  const JobTime reconnect =
+      in_tree ? tree_patience(request_.ending.reconnect) : request_.ending.reconnect;
   // Nobody can log in again for -launcher fork and scheduler steps: find_agent is empty.
   if (reconnect.count() == 0 || !options_.find_agent || is_local(at.host)) return;
   at.link = to_hex(random_bytes(kLinkDigits / 2, "draw a name for a link"));
@@ -127,8 +176,22 @@ job::AgentSeen Conversations::look_at(int index) const {
   return seen;
 }
 
-// Runs until the stream ends, and returns why.
+// Runs until the conversation is lost, and returns why. A stream that ends because the conversation
+// moves to a branch, or has moved, is no loss.
 awaitable<job::AgentLost> Conversations::converse(int index) {
+  const std::shared_ptr<Connection> connection = node(index).connection;
+  for (;;) {
+    const std::shared_ptr<AgentStream> stream = node(index).stream;
+    job::AgentLost lost = co_await read_stream(index);
+    if (node(index).moves == 0 && node(index).stream == stream) co_return lost;
+    // The ended stream would end at once again.
+    if (node(index).stream == stream) connection->detach();
+    if (!co_await connection->wait_attached()) co_return lost;
+  }
+}
+
+// Runs until the stream ends, and returns why.
+awaitable<job::AgentLost> Conversations::read_stream(int index) {
   const std::shared_ptr<Connection> connection = node(index).connection;
   const std::shared_ptr<AgentStream> stream = node(index).stream;
   job::AgentLost lost;
@@ -138,6 +201,7 @@ awaitable<job::AgentLost> Conversations::converse(int index) {
     for (;;) {
       std::optional<Message> message = co_await connection->receive();
       if (!message) break;
+      if (tree_ && tree_->hear(index, *message)) continue;
       hooks_.message(index, std::move(*message));
     }
     // An agent that ends without Finished has failed. A broken connection does not say whether the
@@ -153,7 +217,7 @@ awaitable<job::AgentLost> Conversations::converse(int index) {
     // An agent that broke the protocol is not searched for.
     garbage = error.status() != Exit::kUnreachable;
   }
-  if (state(index).phase != NodePhase::kFinished) {
+  if (state(index).phase != NodePhase::kFinished && node(index).moves == 0) {
     // A process closes its sockets before its parent learns of its end; the reason may follow.
     asio::steady_timer moment(context_, kEndMoment);
     boost::system::error_code cancelled;
@@ -175,12 +239,16 @@ awaitable<void> Conversations::rejoin(job::Rejoin order) {
   tried.node = order.node;
   tried.attempt = order.attempt;
   try {
-    Resume offer = at.connection->link().offer(at.token, order.attempt);
+    Resume offer = at.connection->link().offer(at.token, ++at.offers);
     Rejoined rejoined = co_await options_.find_agent(context_, at.host, at.link, std::move(offer),
                                                      began_ + order.until);
     tried.answer = rejoined.answer.answer;
     if (tried.answer == ResumeAnswer::kRefused) tried.text = "its agent refused";
-    if (!go_on_with(order, rejoined)) rejoined.stream->close();
+    if (!go_on_with(order, rejoined)) {
+      rejoined.stream->close();
+      // A branch has come meanwhile; if its offer fails, the search goes on.
+      if (tried.answer == ResumeAnswer::kResumed) tried.answer.reset();
+    }
   } catch (const Error& error) {
     // A failed try does not end the job: the state machine tries again until the deadline.
     tried.text = error.reason().empty() ? error.attempted() : error.reason();
@@ -201,7 +269,59 @@ bool Conversations::go_on_with(const job::Rejoin& order, Rejoined& rejoined) {
     throw Error(Exit::kVersion, "cannot go on with its agent", "what it lacks is not kept");
   }
   at.stream = rejoined.stream;
+  at.on_branch = false;
   return true;
+}
+
+// Silent: the user need not know over which stream a conversation goes.
+awaitable<void> Conversations::move_to(int index, std::shared_ptr<BranchLink> branch) {
+  SessionNode& at = node(index);
+  // An agent that is about to leave gains nothing from a move.
+  const bool lost = !at.connection->is_attached();
+  if (state(index).phase != NodePhase::kReady && !(lost && state(index).link.searching())) {
+    co_return branch->close();
+  }
+  std::optional<Error> failure;
+  ++at.moves;
+  try {
+    co_await resume_on(index, branch);
+  } catch (const Error& error) {
+    failure = error;
+  }
+  --at.moves;
+  if (!failure) co_return hooks_.event(job::BranchTaken{index});
+  branch->close();
+  log_debug(fmt::format("{}: {}", at.host.name, failure->what()));
+  // Without a stream, and without a newer branch: it is lost as if its login had broken.
+  if (at.moves > 0 || at.connection->is_attached() || at.connection->closed()) co_return;
+  job::AgentLost event;
+  event.node = index;
+  event.cause = Cause::kNodeLost;
+  event.exit_status = static_cast<int>(Exit::kUnreachable);
+  event.text = failure->what();
+  event.may_live = true;
+  hooks_.event(event);
+  if (!state(index).link.searching()) at.connection->close();
+}
+
+awaitable<void> Conversations::resume_on(int index, std::shared_ptr<BranchLink> branch) {
+  SessionNode& at = node(index);
+  const StreamDeadline deadline(context_, *branch, kMoveDeadline);
+  co_await branch->shake_hands();
+  if (at.connection->closed()) throw Error(Exit::kIo, "cannot use a branch", "the node is gone");
+  // From here on the agent counts what it receives by this offer, so nothing else may come.
+  at.connection->detach();
+  Rejoined rejoined;
+  rejoined.stream = branch;
+  const Resume offer = at.connection->link().offer(at.token, ++at.offers);
+  co_await offer_resume(rejoined, offer, deadline);
+  const bool agreed = at.connection->link().is_answer(rejoined.answer);
+  if (!agreed || !at.connection->attach(branch, std::move(rejoined.received),
+                                        rejoined.answer.received, std::nullopt)) {
+    throw Error(Exit::kIo, "cannot use a branch", "its agent does not go on over it");
+  }
+  at.stream = branch;
+  at.on_branch = true;
 }
 
 }  // namespace dtl

@@ -145,9 +145,7 @@ SessionResult SessionShell::run() {
   });
   tasks_.spawn(watch_signals());
   tasks_.spawn(watch_time());
-  for (int index = 0; index < static_cast<int>(nodes_.size()); ++index) {
-    tasks_.spawn(conversations_.serve(index));
-  }
+  conversations_.begin();
   const SessionControl::Attached reachable(
       options_.control.get(), [this](std::function<void(SessionShell&)> call) {
         asio::post(context_, [this, call = std::move(call)] { call(*this); });
@@ -339,14 +337,12 @@ void SessionShell::perform(job::Effect& effect) {
       [&](const job::KillAgent& order) { ::kill(order.process, SIGKILL); },
       [&](const job::Rejoin& order) { tasks_.spawn(conversations_.rejoin(order)); },
       [&](const job::StopSelf&) { tasks_.spawn(stop_self()); },
-      [&](const job::Notice& notice) {
-        if (notice.node < 0) return console_.say(notice.text);
-        say_about(notice.node, notice.text);
-      }};
+      [&](const job::Notice& notice) { say_about(notice.node, notice.text); }};
   std::visit(act, effect);
 }
 
 void SessionShell::say_about(int index, const std::string& text) {
+  if (index < 0) return console_.say(text);
   console_.say(fmt::format("{}: {}", nodes_[static_cast<std::size_t>(index)].host.name, text));
 }
 

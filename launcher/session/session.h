@@ -57,6 +57,7 @@ struct SessionOptions {
   std::vector<TypedOption> typed = {};  // options as they were given, for messages
   bool dry_run = false;                 // print the plan and end
   std::string (*plan_text)(const JobPlan&, int columns) = to_table;  // its form
+  std::optional<int> tree = {};                                      // --tree, if it was given
   std::size_t more_hosts = 0;  // that another session may ask if too few cores are free on these
   int input = 0, output = 1, errors = 2;  // descriptors
   SessionHooks hooks;

@@ -3,9 +3,11 @@
 // connections, errors, facts. The state machine decides from NodeState, which has the same index.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,9 @@ struct SessionNode {
   std::optional<Error> start_error;
   std::shared_ptr<AgentStream> stream;  // the connection's, which shares it
   std::string link, token;              // for Reconnect; empty: none was sent
+  std::uint32_t offers = 0;             // made over new streams
+  int moves = 0;                        // to branches of the tree, under way
+  bool on_branch = false;               // of the tree; others tell of its life
   NoticeBudget notices;
   std::size_t unshown_bytes = 0;  // of its ranks' output
 };
@@ -37,8 +42,13 @@ using SessionNodes = std::vector<SessionNode>;
 // lost agent by an event.
 template <typename M>
 void send_to(SessionNodes& nodes, int node, M&& message) {
-  const auto& connection = nodes[static_cast<std::size_t>(node)].connection;
-  if (connection) connection->send(std::forward<M>(message));
+  const SessionNode& at = nodes[static_cast<std::size_t>(node)];
+  if (!at.connection) return;
+  if constexpr (std::is_same_v<std::decay_t<M>, Message>) {
+    const bool pulsed = at.on_branch && std::holds_alternative<Heartbeat>(message);
+    if (pulsed) return at.connection->send_receipt();
+  }
+  at.connection->send(std::forward<M>(message));
 }
 
 }  // namespace dtl

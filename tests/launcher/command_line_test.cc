@@ -147,6 +147,19 @@ TEST(Cli, AnswersHelpVersionAndLimits) {
   EXPECT_EQ(parse_command_line({"--names"}).action, Action::kNames);
 }
 
+TEST(Cli, ReadsHowWideATreeIs) {
+  const auto width = [](std::vector<std::string> words) {
+    words.push_back("p");
+    return parse_command_line(words).starting.tree;
+  };
+  EXPECT_FALSE(width({}));
+  EXPECT_EQ(width({"--tree"}), 32);
+  EXPECT_EQ(width({"--tree", "8"}), 8);
+  EXPECT_EQ(width({"--tree=0"}), 0);
+  EXPECT_THROW(width({"--tree", "1"}), Error);
+  EXPECT_THROW(width({"--tree=257"}), Error);
+}
+
 TEST(Cli, SuggestsTheNearestName) {
   EXPECT_EQ(refusal({"-hostfil", "x"}), "-hostfil: unknown option. Try: -hostfile");
   EXPECT_EQ(refusal({"--dryrun"}), "--dryrun: unknown option. Try: --dry-run");

@@ -66,6 +66,12 @@ TEST(TlsSession, AnotherSecretIsNoProof) {
   EXPECT_EQ(std::string(refused->what()).find("ssss"), std::string::npos);
 }
 
+TEST(TlsSession, ASecretServesOnePurpose) {
+  TlsSession listener(Side::kListens, kSecret, kEdgePurpose);
+  TlsSession caller(Side::kCalls, kSecret, kBranchPurpose);
+  EXPECT_TRUE(shake_hands(listener, caller));
+}
+
 TEST(TlsSession, TheCallerLearnsThatItsSecretIsAnother) {
   TlsSession listener(Side::kListens, kSecret), caller(Side::kCalls, std::string(32, 't'));
   caller.shake_hands();
