@@ -382,6 +382,7 @@ std::vector<Reader> pmi_readers() {
 std::vector<Reader> link_readers() {
   std::vector<Reader> readers = agent_readers();
   for (Reader& one : join_readers()) readers.push_back(std::move(one));
+  for (Reader& one : tree_readers()) readers.push_back(std::move(one));
   for (Reader& one : ring_readers()) readers.push_back(std::move(one));
   for (Reader& one : pmi_readers()) readers.push_back(std::move(one));
   for (Reader& one : cloud_readers()) readers.push_back(std::move(one));

@@ -51,5 +51,6 @@ std::vector<Reader> program_readers(const Folder& folder);  // ELF files
 std::vector<Reader> push_readers(const Folder& folder);     // programs from other hosts
 std::vector<Reader> text_readers();                         // hostfiles, job files, pins
 std::vector<Reader> link_readers();                         // data from sockets
+std::vector<Reader> tree_readers();                         // data from agents of a tree
 
 }  // namespace dtl::fuzz
