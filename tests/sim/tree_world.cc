@@ -151,6 +151,11 @@ void TreeWorld::act(std::size_t node) {
   }
   flush_near(node);
   write(node);
+  const bool was_full = std::exchange(agent.was_full, rules_.is_up_full(*agent.relay));
+  if (was_full && !agent.was_full) {  // by a write, or because the uplink is lost
+    for (const EdgeId id : agent.below) later(0ms, What::kDeliver, 0, detail_of(id, true));
+    later(0ms, What::kWrite, node);  // its own branch may go on
+  }
   most_queued_ = std::max(most_queued_, agent.relay->queued_bytes());
   check(agent.relay->queued_bytes() <= Relay::kMostUp + (512 << 10), "a queue has no bound");
   const RelayTime due = agent.relay->due();
@@ -184,16 +189,11 @@ void TreeWorld::write(std::size_t node) {
   Agent& agent = agents_[node];
   Relay& relay = *agent.relay;
   if (agent.uplink) {
-    const bool was_full = rules_.is_up_full(relay);
     while (edges_[*agent.uplink].up.bytes < kWindow) {
       std::string bytes = relay.take_up(now_);
       if (bytes.empty()) break;
       if (agent.parents.empty()) ++writes_to_launcher_;
       put(*agent.uplink, true, std::move(bytes));
-    }
-    if (was_full && !rules_.is_up_full(relay)) {
-      for (const EdgeId id : agent.below) later(0ms, What::kDeliver, 0, detail_of(id, true));
-      later(0ms, What::kWrite, node);  // its own branch may go on
     }
     const RelayTime due = relay.up_due();
     if (due > now_ && due != RelayTime::max()) later(due - now_, What::kWrite, node);

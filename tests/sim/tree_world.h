@@ -94,7 +94,7 @@ class TreeWorld {
     std::uint32_t branch = 0;
     std::optional<EdgeId> uplink;
     std::vector<EdgeId> below;
-    bool dead = false, stopped = false, slow = false;
+    bool dead = false, stopped = false, slow = false, was_full = false;
     std::uint32_t call = 0;  // the number of the newest call, to
     std::size_t target = 0;
     RelayTime tick_at{RelayTime::max()}, fault_at{-12000}, cut_off_at{-12000};
