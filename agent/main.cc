@@ -45,6 +45,7 @@
 #include "base/random.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/tls/psk_tls.h"
 #include "wire/boost_library.h"
 #include "wire/frame.h"
 #include "wire/greeting.h"
@@ -285,7 +286,8 @@ int signal_of(const AgentOptions& asked) {
 void show_version(bool libraries) {
   say("dtagent " DTL_VERSION " (protocol " + std::to_string(kProtocol) + ")\n");
   if (libraries) {
-    say(library_lines({boost_library(), crypto_library(), hwloc_library(), json_library()}));
+    say(library_lines(
+        {boost_library(), crypto_library(), hwloc_library(), json_library(), tls_library()}));
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "tests/sim/seeds.h"
 #include "tests/sim/tree_world.h"
+#include "tests/support/sanitized.h"
 
 namespace dtl::sim::tree_sim_test {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(TreeSimulation, EveryTreeKeepsItsPromises) {
-  const Seeds seeds = chosen_seeds(4000);
+  const Seeds seeds = chosen_seeds(test::sanitized() ? 1000 : 20000);
   int resumed = 0;
   std::size_t most_queued = 0;
   for (std::uint64_t seed = seeds.first; seed < seeds.end; ++seed) {
