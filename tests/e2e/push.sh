@@ -10,7 +10,7 @@ cache='.cache/dtlaunch'
 # The pushed programs need only the host's C library.
 for program in dtagent dtguard dttrain; do
   needed=$(LC_ALL=C objdump -p "$bin/$program" | awk '$1 == "NEEDED" { print $2 }' |
-    grep -vE '^(libc|libm|libmvec|ld-linux-x86-64)\.so' | xargs)
+    grep -vE '^(libc|libm|libmvec|libpthread|libdl|ld-linux-x86-64)\.so' | xargs)
   expect_equal "libraries of $program" "$needed" ''
 done
 

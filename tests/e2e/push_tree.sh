@@ -22,6 +22,13 @@ for program in dtagent dtguard dtpmix; do
   [ ! -e "$bin/$program" ] || size=$((size + $(stat -c %s "$bin/$program")))
 done
 sums() { (cd "$bin" && for f in dtagent dtguard dtpmix; do [ ! -e $f ] || sha256sum $f; done); }
+# Where a machine has no time for a seeder, it counts as lost, and the launcher feeds its child.
+expect_fed() { # SENT FETCHED FILE: 8 hosts, of which the launcher feeds four or, at worst, six
+  local sent fetched
+  sent=$(grep -Ec -- "$1" "$3")
+  fetched=$(grep -Ec -- "$2" "$3")
+  [ $((sent + fetched)) = 8 ] && [ "$sent" -ge 4 ] && [ "$sent" -le 6 ] || fail "$sent hosts fed by the launcher, $fetched by others"
+}
 expect_programs() { # that each host has just the programs of this build, and no seeder
   local host seen
   for host in "${far[@]}"; do
@@ -35,10 +42,9 @@ before=$(sent)
 launch -v -f "$work/far" --push -ppn 1 -np 8 uname -n
 expect_status 0
 expect_count 8 '^node[2-9]$' "$work/out"
-expect_count 4 'node[2-9]: sent ' "$work/err"
-expect_count 4 'node[2-9]: fetched .* from node[2-9] \(0\.0 MB sent from here\)' "$work/err"
+expect_fed 'node[2-9]: sent ' 'node[2-9]: fetched .* from node[2-9] \(0\.0 MB sent from here\)' "$work/err"
 bytes=$(($(sent) - before))
-[ $bytes -lt $((5 * size)) ] || fail "the launcher sent $bytes bytes for programs of $size"
+[ $bytes -lt $((7 * size)) ] || fail "the launcher sent $bytes bytes for programs of $size"
 expect_programs
 
 # Ahead of time, if hosts do not reach each other.
@@ -68,6 +74,5 @@ routes del "${far[@]:1}"
 push --remove
 push
 expect_status 0
-expect_count 4 '^node[2-9]: sent [0-9.]+ MB to ' "$work/out"
-expect_count 4 '^node[2-9]: fetched from node[3-9] to ' "$work/out"
+expect_fed '^node[2-9]: sent [0-9.]+ MB to ' '^node[2-9]: fetched from node[3-9] to ' "$work/out"
 expect_programs
