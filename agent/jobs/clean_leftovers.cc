@@ -216,15 +216,35 @@ void remove_agents_folders() {
   }
 }
 
-void remove_sockets() {
+// Where agents wait for a launcher that lost them.
+std::vector<std::string> link_sockets() {
   std::error_code failed;
-  std::vector<std::string> paths = holder_sockets();
+  std::vector<std::string> paths;
   for (const std::string& folder : runtime_folders()) {
-    paths.push_back(folder + "/" + kServiceSocket);
     for (const auto& entry : fs::directory_iterator(folder + "/" + kLinksFolder, failed)) {
       paths.push_back(entry.path().string());
     }
   }
+  return paths;
+}
+
+// Those of killed agents. A new one may not listen yet.
+void remove_old_links() {
+  for (const std::string& path : link_sockets()) {
+    std::error_code failed;
+    const auto made = fs::last_write_time(path, failed);
+    const bool is_old =
+        !failed && fs::file_time_type::clock::now() - made > std::chrono::minutes(1);
+    if (is_old && !has_listener(path)) ::unlink(path.c_str());
+  }
+}
+
+void remove_sockets() {
+  std::vector<std::string> paths = holder_sockets();
+  for (const std::string& folder : runtime_folders()) {
+    paths.push_back(folder + "/" + kServiceSocket);
+  }
+  for (std::string& path : link_sockets()) paths.push_back(std::move(path));
   for (const std::string& path : paths) {
     // A killed process leaves its socket in the folder; connecting shows whether somebody listens.
     if (::access(path.c_str(), F_OK) != 0 || has_listener(path)) continue;
@@ -331,6 +351,7 @@ Exit sweep_up() {
     const bool dead_here = dead.contains(file.record.job_id) && has_ended(file.record.process);
     if (dead_here) ::unlink(file.path.c_str());
   }
+  if (alone) remove_old_links();
   print_line("end");
   return Exit::kOk;
 }

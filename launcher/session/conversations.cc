@@ -36,9 +36,11 @@ InterfaceFilter filter_of(const Request& request, const Host& host) {
   return InterfaceFilter(host.interface.empty() ? request.network.interface : host.interface);
 }
 
+// Without empty ones: dtagent and a push begin on a line of their own.
 int count_lines(const std::string& text) {
-  return static_cast<int>(std::count(text.begin(), text.end(), '\n')) +
-         (!text.empty() && text.back() != '\n' ? 1 : 0);
+  const std::vector<std::string> lines = split(text, '\n');
+  return static_cast<int>(std::count_if(
+      lines.begin(), lines.end(), [](const std::string& line) { return !trim(line).empty(); }));
 }
 
 }  // namespace
@@ -150,10 +152,12 @@ awaitable<AgentLink> Conversations::bring_up(int index) {
 void Conversations::expect_losses(int index) {
   SessionNode& at = node(index);
   const bool in_tree = tree_ && tree_->has(index);
-  const JobTime reconnect =
-      in_tree ? tree_patience(request_.ending.reconnect) : request_.ending.reconnect;
+  // An agent of a tree waits no longer than its lease without --reconnect: ranks must not live on
+  // for longer after dtlaunch was killed.
+  const JobTime reconnect = request_.ending.reconnect;
   // Nobody can log in again for -launcher fork and scheduler steps: find_agent is empty.
-  if (reconnect.count() == 0 || !options_.find_agent || is_local(at.host)) return;
+  if (reconnect.count() == 0 && !in_tree) return;
+  if (!options_.find_agent || is_local(at.host)) return;
   at.link = to_hex(random_bytes(kLinkDigits / 2, "draw a name for a link"));
   at.token = random_bytes(kSecretBytes, "draw a link's token");
   at.connection->keep_sent();
