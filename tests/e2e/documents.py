@@ -33,6 +33,8 @@ LEFT_OUT = {
     "man/dtring-torch.7": ("wants PyTorch and Hugging Face's packages", "tests/python/example.py"),
     "apt install ./dtlaunch_*.deb": ("installs on this machine", "tests/clean_room/promises.sh"),
     "pip wheel --no-deps -w build .": ("builds the tree", "tests/packaging/wheel.sh"),
+    "cmake --build --preset release --target tarball": ("builds the tree", "tests/packaging/tarball.sh"),
+    "tar -xzf build/release/tarball/dtlaunch-*.tar.gz -C /opt": ("installs on this machine", "tests/packaging/run_tarball.sh"),
     "pip install build/dtlaunch-*.whl": ("installs on this machine", "tests/packaging/wheel.sh"),
     "pip install huggingface_hub": ("installs on this machine", "a line of another project"),
     "hf download distilbert-base-uncased": ("downloads a model", "tests/trainer/hub_cache_test.cc"),

@@ -9,7 +9,7 @@ if [ -n "$others" ]; then
   exit 1
 fi
 needed=$(readelf -d "$library" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
-  grep -Ev '^(libc|libm|libstdc\+\+|libgcc_s|libssl|libcrypto|libasan|libubsan|libtsan|ld-linux[^.]*)\.so' || true)
+  grep -Ev '^(libc|libm|libpthread|libdl|libstdc\+\+|libgcc_s|libssl|libcrypto|libasan|libubsan|libtsan|ld-linux[^.]*)\.so' || true)
 if [ -n "$needed" ]; then
   echo "$library also needs: $needed" >&2
   exit 1

@@ -157,7 +157,8 @@ def compare_schedules(program):
 
 
 class Lion(torch.optim.Optimizer):
-    """Algorithm 2 of "Symbolic Discovery of Optimization Algorithms", Chen et al. 2023."""
+    """Algorithm 2 of "Symbolic Discovery of Optimization Algorithms", Chen et al. 2023. state["unsure"]: where the two
+    terms have cancelled but for rounding, so that the sign of their sum was anyone's."""
 
     def __init__(self, params, lr, betas, weight_decay=0.0):
         super().__init__(params, dict(lr=lr, betas=betas, weight_decay=weight_decay))
@@ -168,7 +169,10 @@ class Lion(torch.optim.Optimizer):
             beta1, beta2 = group["betas"]
             for p in group["params"]:
                 m = self.state[p].setdefault("m", torch.zeros_like(p))
-                update = torch.sign(beta1 * m + (1 - beta1) * p.grad)
+                kept, new = beta1 * m, (1 - beta1) * p.grad
+                update = torch.sign(kept + new)
+                self.state[p]["unsure"] = (self.state[p].get("unsure", False)
+                                           | ((kept + new).abs() < 1e-6 * new.abs()))
                 p -= group["lr"] * (update + group["weight_decay"] * p)
                 m.mul_(beta2).add_(p.grad, alpha=1 - beta2)
 
@@ -220,7 +224,10 @@ def compare_optimizers(program, folder):
         after = load_file(out)
         for name, t in tensors.items():
             moved = (t.detach() - start[name]).abs().max().item()
-            worst = (after[name] - t.detach()).abs().max().item()
+            far = (after[name] - t.detach()).abs()
+            unsure = optimizer.state[t].get("unsure", torch.zeros_like(far, dtype=torch.bool))
+            expect(unsure.sum() <= 5, f"{options}: {name}: {unsure.sum()} values of unsure sign")
+            worst = far[~unsure].max().item()
             expect(worst < 2e-7 + 2e-5 * moved, f"{options}: {name} differs by {worst}, having moved by {moved}")
     print(f"  {len(OPTIMIZERS)} optimizers equal")
 
