@@ -49,7 +49,12 @@ class Connection {
   void close();
   bool closed() const { return closed_; }
 
-  void keep_sent() { link_.keep(); }
+  // Call it right before send(Reconnect). No receipt overtakes that: until the other end has read
+  // it, it expects none.
+  void keep_sent() {
+    link_.keep();
+    opened_ = false;
+  }
   bool keeps_sent() const { return link_.keeps(); }
   // Drops the stream; the reader and the writer wait for another one.
   void detach();
@@ -96,7 +101,7 @@ class Connection {
   std::deque<std::uint64_t> unarrived_;  // the numbers of kept frames that came from normal_
   asio::steady_timer wake_, drained_;    // never expire; cancelled to wake their waiters
   bool closed_ = false, finishing_ = false;
-  bool opened_ = false;  // the first message has been sent
+  bool opened_ = false;  // the first message has been sent, or the first one that is kept
 };
 
 }  // namespace dtl

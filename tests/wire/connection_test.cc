@@ -249,6 +249,41 @@ TEST(Connection, GoesOnOverAnotherStreamWithoutLosingOrRepeatingAnything) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(std::get<Started>(messages[i]).rank, expected[i]);
 }
 
+// Keeps what it sends from Reconnect on; a receipt before that is garbage.
+awaitable<void> be_told_to_keep(Connection& far, std::vector<Message>& messages) {
+  far.send(Started{1, 10});
+  while (messages.size() < 3) {
+    messages.push_back(*co_await far.receive());
+    if (std::holds_alternative<Reconnect>(messages.back())) far.keep_sent();
+  }
+  far.close();
+}
+
+awaitable<void> tell_to_keep(Connection& near) {
+  near.send(Started{7, 70});
+  co_await near.receive();  // there is something to acknowledge
+  near.keep_sent();
+  near.send(Reconnect{"00112233aabbccdd", std::string(32, 't'), 0});
+  near.send(Heartbeat{1});  // before anything could be written
+  co_await near.receive();
+  near.close();
+}
+
+TEST(Connection, LetsNoReceiptOvertakeTheOrderToKeepWhatIsSent) {
+  Ends ends;
+  const auto far = ends.far_connection();
+  std::vector<Message> messages;
+  TaskGroup group(ends.context);
+  group.spawn(ends.near->run_writer());
+  group.spawn(far->run_writer());
+  group.spawn(tell_to_keep(*ends.near));
+  group.spawn(be_told_to_keep(*far, messages));
+  run(ends.context, group);
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_TRUE(std::holds_alternative<Reconnect>(messages[1]));
+  EXPECT_TRUE(std::holds_alternative<Heartbeat>(messages[2]));
+}
+
 TEST(Connection, RefusesToGoOnWithWhatIsNotKept) {
   Ends ends;
   ends.near->keep_sent();
