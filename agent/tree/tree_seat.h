@@ -44,9 +44,9 @@ class TreeSeat {
   void take(const Relayed& relayed);
   bool is_on_branch() const { return branch_ && branch_->taken && !branch_->bytes->has_ended(); }
 
-  // Two steps of leaving. First: no new children; returns when no child is left and all of theirs
-  // has been passed on, or after kChildrenPatience. Then: what the connection has written on a
-  // branch has reached the parent's kernel, or the uplink is lost.
+  // The two steps of leaving, in this order. wait_for_children() takes no new children. It returns
+  // when the last one has left and its bytes were passed on, or after kChildrenPatience. flush()
+  // returns when the parent's kernel has what was written on the branch, or the uplink is lost.
   awaitable<void> wait_for_children();
   awaitable<void> flush();
 

@@ -15,8 +15,8 @@ namespace dtl {
 // In a tree of agents. A relay that stops is left after 4 s, and one that is cut off after 9 s; its
 // children then need a moment to reach another one.
 constexpr JobTime kTreePatience{9000}, kBranchDelay{2000}, kQuietSearch{3000};
-// An agent without pulses of dtlaunch tries another parent after 4 to 6.5 s (wire/PROTOCOL.md).
-// Until then its silence is no news.
+// An agent that hears no pulse of dtlaunch tries another parent after 4 to 6.5 s
+// (wire/PROTOCOL.md). So the user is told of its silence only after that.
 constexpr JobTime kBranchSilence{7000};
 constexpr JobTime tree_patience(JobTime reconnect) {
   return reconnect > kTreePatience ? reconnect : kTreePatience;

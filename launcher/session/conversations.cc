@@ -180,8 +180,8 @@ job::AgentSeen Conversations::look_at(int index) const {
   return seen;
 }
 
-// Runs until the conversation is lost, and returns why. A stream that ends because the conversation
-// moves to a branch, or has moved, is no loss.
+// Runs until the conversation is lost, and returns why. When it moves to a branch, the old stream
+// ends; that does not count as a loss.
 awaitable<job::AgentLost> Conversations::converse(int index) {
   const std::shared_ptr<Connection> connection = node(index).connection;
   for (;;) {
