@@ -23,7 +23,23 @@ constexpr std::size_t kWorthItsBuffer = kMaxOutputBytes / 4;
 
 constexpr auto kLookForArrival = 100ms;  // a receipt arrives each second
 
+// A longer line is sent in pieces as it is read.
+constexpr std::size_t kHeldLine = 4 << 10;
+
 using Clock = asio::steady_timer::clock_type;
+
+bool has_more(int pipe) {
+  int bytes = 0;
+  return ::ioctl(pipe, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
+// The size of the unfinished line at the end of a read: it is sent with its rest, which waits in
+// the pipe. Where CPU time is scarce, or frames go through other nodes, that rest may otherwise
+// come so late that the launcher takes the beginning for a prompt and shows the line in two parts.
+std::size_t begun_line(std::string_view bytes) {
+  const std::size_t end = bytes.rfind('\n') + 1;  // npos + 1 is 0
+  return end == 0 || bytes.size() - end > kHeldLine ? 0 : bytes.size() - end;
+}
 
 }  // namespace
 
@@ -82,27 +98,38 @@ RankOutput::RankOutput(Connection& connection, RankCredit& credit, std::uint32_t
 
 awaitable<void> RankOutput::forward(asio::io_context& context, Fd pipe) {
   asio::posix::stream_descriptor reader(context, pipe.release());
-  std::string bytes;
+  std::string bytes;  // begins with the line that the previous read ended in
+  std::size_t begun = 0;
   ReadRoom room(kMaxOutputBytes);
   for (;;) {
-    bytes.resize(room.next());
+    bytes.resize(begun + room.next());
     // Without OutputRules the queue's size is the limit.
     if (!credit_.bounded()) co_await connection_.wait_below(kOutputInFlight);
     boost::system::error_code error;
     const std::size_t size = co_await reader.async_read_some(
-        asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
+        asio::buffer(bytes) + begun, asio::redirect_error(asio::use_awaitable, error));
     if (error) break;  // the end of the pipe
+    // A pipe holds no more than kMaxOutputBytes, so only smaller reads cut what was written at
+    // once.
+    const bool cut = size == room.next() && size < kMaxOutputBytes;
     room.filled(size);
-    const std::string_view read(bytes.data(), size);
+    const std::string_view read(bytes.data(), begun + size);
     // Before checking credit: the file also keeps output that is dropped.
-    keep(read);
-    if (size < kWorthItsBuffer) {
-      co_await offer(std::string(read));
+    keep(read.substr(begun));
+    begun = cut && has_more(reader.native_handle()) ? begun_line(read) : 0;
+    const std::string_view ready = read.substr(0, read.size() - begun);
+    if (ready.size() < kWorthItsBuffer) {
+      std::string piece(ready);
+      bytes.replace(0, begun, read.substr(ready.size()));
+      co_await offer(std::move(piece));
     } else {
-      bytes.resize(size);
-      co_await offer(std::exchange(bytes, {}));
+      std::string line(read.substr(ready.size()));
+      bytes.resize(ready.size());
+      co_await offer(std::exchange(bytes, std::move(line)));
     }
   }
+  bytes.resize(begun);
+  co_await offer(std::move(bytes));
   tell_skipped();
 }
 
@@ -120,7 +147,8 @@ awaitable<void> RankOutput::offer(std::string bytes) {
       left = mid_line_ ? end_line(left) : skip(left);
       continue;
     }
-    std::size_t size = std::min(credit_.left(), left.size());
+    // A held line may have made it longer than a frame.
+    std::size_t size = std::min({credit_.left(), left.size(), kMaxOutputBytes});
     if (size == 0) {
       skipping_ = !co_await credit_.recover();
       continue;
