@@ -156,7 +156,12 @@ awaitable<void> RankOutput::offer(std::string bytes) {
     if (size < left.size() || !credit_.recovered_after(size)) {
       // So that output which is dropped or late begins with a whole line.
       const std::size_t end = left.substr(0, size).rfind('\n');
-      if (end != std::string_view::npos) size = end + 1;
+      if (end != std::string_view::npos) {
+        size = end + 1;
+      } else if (size < left.size() && !credit_.recovered()) {
+        skipping_ = !co_await credit_.recover();
+        continue;
+      }
     }
     if (left.size() == bytes.size() && size >= left.size() / 2) {
       std::string rest(left.substr(size));  // copies the shorter part
