@@ -40,6 +40,8 @@ constexpr std::size_t kMaxAround = 64;    // jobs inside of each other
 constexpr std::uint64_t kMaxArrivalMs = UINT64_MAX / 1000;
 constexpr std::size_t kMaxParents = 64;  // of a node in a tree
 constexpr std::size_t kMaxRelayedBytes = 256 << 10;
+constexpr std::size_t kMaxPieceBytes = 64 << 10;  // of a SharedFrame: what a parcel holds
+constexpr std::size_t kMaxPieces = 32;            // a frame has at most 1 MiB
 constexpr std::uint64_t kMaxRunSeconds = 1ULL << 40;
 
 template <class M, class T>

@@ -354,6 +354,22 @@ template <class Io, Is<Relayed> M>
 void fields(Io& io, M& m) {
   io.tail("bytes", m.bytes, kMaxRelayedBytes);
 }
+DTL_MESSAGE(58, SharedFrame);
+template <class Io, Is<SharedFrame> M>
+void fields(Io& io, M& m) {
+  io.list("digests", m.digests, kMaxPieces, kLeastText,
+          [](Io& to, auto& digest) { to.bytes("digests", digest, kDigestBytes); });
+}
+DTL_MESSAGE(59, PieceWanted);
+template <class Io, Is<PieceWanted> M>
+void fields(Io& io, M& m) {
+  io.bytes("digest", m.digest, kDigestBytes);
+}
+DTL_MESSAGE(60, PieceGiven);
+template <class Io, Is<PieceGiven> M>
+void fields(Io& io, M& m) {
+  io.bytes("bytes", m.bytes, kMaxPieceBytes);
+}
 
 #undef DTL_MESSAGE
 

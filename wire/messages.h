@@ -23,6 +23,7 @@
 //   L: ServePmix before Start        A: PmixFence, L: PmixFenced; both: PmixWanted, PmixGiven
 //   A: MpiNews about a rank, before the Exited it explains
 //   L: JoinTree                      A: TreeJoined; both: Relayed, for nodes below this one
+//   L: SharedFrame                   A: PieceWanted for each piece that it lacks, L: PieceGiven
 //   L: Finish                        A: Finished (nothing is left); the agent exits 0
 //   both: Heartbeat each second; any frame counts as life
 // With --reconnect: L: Reconnect after Hello; both: Received; on a new stream L: Resume -> A:
@@ -43,7 +44,7 @@
 
 namespace dtl {
 
-constexpr std::uint32_t kProtocol = 16;
+constexpr std::uint32_t kProtocol = 17;
 constexpr int kInputDescriptor = 3;           // of dtagent --input: the launcher's standard input
 constexpr std::size_t kFirstStdin = 4 << 10;  // of the first Stdin frame of a rank
 constexpr std::size_t kStdinWindow = 256 << 10;  // Stdin bytes sent and not yet StdinTaken
@@ -162,6 +163,14 @@ struct Resume {  // first on a new stream: an offer to continue
   std::uint64_t received = 0;  // how many of the agent's frames have arrived
 };
 
+constexpr std::size_t kDigestBytes = 32;  // of SHA-256
+struct SharedFrame {  // the next frame is one that many nodes get; its pieces have come as parcels
+  std::vector<std::string> digests;  // of the pieces, in order
+};
+struct PieceGiven {
+  std::string bytes;
+};
+
 constexpr std::size_t kTreeKeyBytes = 32;  // of each key below: random, or an HMAC
 struct TreeParent {
   std::uint32_t node = 0;
@@ -223,6 +232,9 @@ struct SpawnFailed {
   std::string stage;  // "chdir", "setaffinity", "exec", ...
   std::uint32_t error_number = 0;
   std::string reason;  // the fault of the program's file; empty: only error_number is known
+};
+struct PieceWanted {  // of a SharedFrame: it has not come
+  std::string digest;
 };
 enum class Stream : std::uint8_t { kStdout = 1, kStderr = 2 };
 struct Output {
@@ -358,19 +370,20 @@ using Message =
                  Reconnect, Resume, Resumed, Received, WatchNotices, Leaving, StdinClosed, ServePmi,
                  PmiFence, PmiFenced, MpiNews, ServePmix, PmixReady, PmixFence, PmixFenced,
                  PmixWanted, PmixGiven, ClaimCores, CoresClaimed, TakeTicket, CoresSeen, JoinTree,
-                 TreeJoined, Relayed>;
+                 TreeJoined, Relayed, SharedFrame, PieceWanted, PieceGiven>;
 
 // Who sends which. Each side visits all messages, so a forgotten message does not compile.
 template <class M>
 concept LaunchersMessage =
     OneOf<M, Welcome, Listen, Reach, StopListening, Start, Stdin, Stop, Kill, Finish, Examine,
           OutputRules, Credit, Signal, Environment, WatchRanks, Reconnect, Resume, WatchNotices,
-          ServePmi, PmiFenced, ServePmix, PmixFenced, ClaimCores, TakeTicket, JoinTree>;
+          ServePmi, PmiFenced, ServePmix, PmixFenced, ClaimCores, TakeTicket, JoinTree, SharedFrame,
+          PieceGiven>;
 template <class M>
 concept AgentsMessage =
     OneOf<M, Hello, Listening, Reached, Started, SpawnFailed, Output, Exited, Finished, Trouble,
           StdinTaken, Examined, Skipped, Notice, Evidence, Stack, RankStates, NativeStack, Resumed,
           Leaving, StdinClosed, PmiFence, MpiNews, PmixReady, PmixFence, CoresClaimed, CoresSeen,
-          TreeJoined>;
+          TreeJoined, PieceWanted>;
 
 }  // namespace dtl

@@ -23,8 +23,12 @@ void hold_standard_descriptors() {
 }  // namespace
 
 Reconnection::Reconnection(asio::io_context& context, TaskGroup& tasks, Connection& connection,
-                           std::function<void()> back)
-    : context_(context), tasks_(tasks), connection_(connection), back_(std::move(back)) {}
+                           std::function<void()> back, std::function<void(Message)> shared)
+    : context_(context),
+      tasks_(tasks),
+      connection_(connection),
+      back_(std::move(back)),
+      shared_(std::move(shared)) {}
 
 awaitable<std::optional<Message>> Reconnection::receive() {
   do {
@@ -73,6 +77,7 @@ void Reconnection::join(JoinTree order) {
     return resume(offer, std::move(stream), std::move(received));
   };
   talk.heard = back_;
+  talk.piece = [this](std::string bytes) { frames_.keep(std::move(bytes)); };
   tree_.emplace(context_, tasks_, connection_, std::move(order), std::move(talk));
   connection_.send(tree_->joined());
 }
@@ -80,6 +85,31 @@ void Reconnection::join(JoinTree order) {
 void Reconnection::take(const Relayed& parcels) {
   if (!tree_) throw Error(Exit::kVersion, "unexpected message", message_name(parcels));
   tree_->take(parcels);
+}
+
+void Reconnection::take(SharedFrame frame) {
+  if (!tree_) throw Error(Exit::kVersion, "unexpected message", message_name(frame));
+  for (PieceWanted& wanted : frames_.expect(std::move(frame))) connection_.send(std::move(wanted));
+  pass_shared();
+}
+
+void Reconnection::take(PieceGiven piece) {
+  frames_.give(std::move(piece));
+  pass_shared();
+}
+
+// Nothing else is worth sharing, and orders must not wait for pieces.
+void Reconnection::pass_shared() {
+  for (std::string& bytes : frames_.take()) {
+    FrameReader reader;
+    reader.feed(std::move(bytes));
+    std::optional<Message> message = reader.next();
+    const bool known = message && (std::holds_alternative<PmiFenced>(*message) ||
+                                   std::holds_alternative<PmixFenced>(*message));
+    if (!known)
+      throw Error(Exit::kVersion, "malformed SharedFrame", "it is not the end of a fence");
+    shared_(std::move(*message));
+  }
 }
 
 void Reconnection::beat(BootTime now) {

@@ -10,6 +10,7 @@
 
 #include "agent/job/link_door.h"
 #include "agent/job/supervisor.h"
+#include "agent/tree/shared_frames.h"
 #include "agent/tree/tree_seat.h"
 #include "wire/asio.h"
 #include "wire/connection.h"
@@ -19,9 +20,10 @@ namespace dtl {
 
 class Reconnection {
  public:
-  // back: called when the launcher has come back. All references outlive this.
+  // back: called when the launcher has come back. shared: takes the messages of SharedFrames. All
+  // references outlive this.
   Reconnection(asio::io_context& context, TaskGroup& tasks, Connection& connection,
-               std::function<void()> back);
+               std::function<void()> back, std::function<void(Message)> shared);
 
   // The next message, across as many streams as needed. nullopt: the conversation is over. Throws
   // Error as Connection::receive does if no other stream can come.
@@ -33,7 +35,10 @@ class Reconnection {
   // Takes the place in a tree of agents, and says so. Throws Error(kVersion) before agree() and the
   // second time.
   void join(JoinTree order);
-  void take(const Relayed& parcels);  // throws Error(kVersion) before join(), or for garbage
+  // Throw Error(kVersion) before join(), or for garbage.
+  void take(const Relayed& parcels);
+  void take(SharedFrame frame);
+  void take(PieceGiven piece);
   // Tells the launcher that this agent lives. In a tree `alive` does.
   void beat(BootTime now);
   void end();  // from here on no launcher can come back
@@ -43,16 +48,19 @@ class Reconnection {
   awaitable<void> flush();
 
  private:
+  void pass_shared();
   bool resume(const Resume& offer, std::unique_ptr<ByteStream> stream, std::string received);
 
   asio::io_context& context_;
   TaskGroup& tasks_;
   Connection& connection_;
   const std::function<void()> back_;
+  const std::function<void(Message)> shared_;
   std::optional<LinkDoor> door_;  // after agree()
   std::string token_;             // proves that a peer is the launcher
   std::string problem_;           // why it cannot come back, although agree() was called
   std::optional<TreeSeat> tree_;  // after join()
+  SharedFrames frames_;
 };
 
 }  // namespace dtl

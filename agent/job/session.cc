@@ -46,7 +46,9 @@ AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::str
       connection_(context_, make_fd_stream(context_, std::move(input), std::move(output)),
                   std::move(received)),
       tasks_(context_),
-      reconnection_(context_, tasks_, connection_, [this] { feed(LauncherHeard{}); }),
+      reconnection_(
+          context_, tasks_, connection_, [this] { feed(LauncherHeard{}); },
+          [this](Message message) { act_on(std::move(message)); }),
       guard_(context_, tasks_, connection_,
              {[this](const GuardReport& report) { hear_guard(report); },
               [this](const Event& event) { feed(event); }}),
@@ -293,7 +295,9 @@ void AgentSession::act_on(Message message) {
       [&](const WatchNotices& order) { node_->watch_for_notices(order.cloud); },
       [](const OneOf<Heartbeat, Received> auto&) {},
       [&](JoinTree& order) { reconnection_.join(std::move(order)); },
-      [&](const Relayed& parcels) { reconnection_.take(parcels); },
+      [&](OneOf<Relayed, SharedFrame, PieceGiven> auto& part) {
+        reconnection_.take(std::move(part));
+      },
       [&](const OneOf<Welcome, Resume> auto&) { unexpected(message); },
       [&](const AgentsMessage auto&) { unexpected(message); }};
   std::visit(handle, message);

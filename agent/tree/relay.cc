@@ -135,6 +135,12 @@ void Relay::from_above(Parcel parcel, RelayTime now) {
     for (auto& [id, edge] : edges_) edge.queue.push_first(parcel);
     return;
   }
+  if (parcel.kind == ParcelKind::kPiece) {
+    pass_down_to_all(parcel);
+    // dtlaunch talks to this node directly if it has no parent.
+    if (parents_ > 0) effects_.push_back(PieceComes{std::move(parcel.bytes)});
+    return;
+  }
   const bool ends = parcel.kind == ParcelKind::kLeft;
   if (!ends && parcel.kind != ParcelKind::kBytes) refuse_parcel("its kind goes upward only");
   if (parcel.node == node_) {
@@ -161,6 +167,13 @@ void Relay::pass_down(const Parcel& parcel, const Route& route) {
   if (edge->second.queue.bytes() > kMostDown) drop(edge);
 }
 
+// A child whose queue is full goes without: it asks dtlaunch for the piece when it needs it.
+void Relay::pass_down_to_all(const Parcel& parcel) {
+  for (auto& [id, edge] : edges_) {
+    if (edge.queue.bytes() + parcel.bytes.size() < kMostDown / 2) edge.queue.push(parcel);
+  }
+}
+
 void Relay::from_below(EdgeId id, Parcel parcel, RelayTime now) {
   const auto edge = edges_.find(id);
   if (edge == edges_.end()) return;
@@ -171,7 +184,9 @@ void Relay::from_below(EdgeId id, Parcel parcel, RelayTime now) {
     if (alive_.size() > 2 * kMostNodes) sort_alive();
     return;
   }
-  if (parcel.kind == ParcelKind::kPulse) refuse_parcel("its kind goes downward only");
+  if (parcel.kind == ParcelKind::kPulse || parcel.kind == ParcelKind::kPiece) {
+    refuse_parcel("its kind goes downward only");
+  }
   if (parcel.node == node_ || parcel.node >= kMostNodes) refuse_parcel("its node is not below");
   if (parcel.kind == ParcelKind::kArrived) {
     Route& route = routes_[parcel.node];

@@ -43,8 +43,11 @@ struct BranchBytes {  // have come on it
 };
 struct BranchEnds {};
 struct HeardPulse {};
+struct PieceComes {  // of a SharedFrame
+  std::string bytes;
+};
 using RelayEffect = std::variant<CallParent, DropUplink, DropEdge, BranchBegins, BranchBytes,
-                                 BranchEnds, HeardPulse>;
+                                 BranchEnds, HeardPulse, PieceComes>;
 
 class Relay {
  public:
@@ -115,6 +118,7 @@ class Relay {
   void begin_branch(RelayTime now);
   void end_branch();
   void pass_down(const Parcel& parcel, const Route& route);
+  void pass_down_to_all(const Parcel& parcel);
   void drop(Edges::iterator edge);
   void close_routes(EdgeId edge);
   void up(const Parcel& parcel, bool hurried);

@@ -109,7 +109,8 @@ void TreeSeat::perform(RelayEffect& effect) {
                              },
                              [&](const HeardPulse&) {
                                if (is_on_branch()) talk_.heard();
-                             }};
+                             },
+                             [&](PieceComes& come) { talk_.piece(std::move(come.bytes)); }};
   std::visit(carry_out, effect);
 }
 

@@ -34,6 +34,8 @@ class TreeSeat {
     // A pulse of dtlaunch, while the conversation goes over a branch. Other pulses do not count: an
     // agent that dtlaunch has given up must not live by them.
     std::function<void()> heard;
+    // A piece of a SharedFrame; anything, if an agent above is not honest.
+    std::function<void(std::string bytes)> piece;
   };
   // Listens at once, if the order says so, and calls the parents. All references outlive this.
   TreeSeat(asio::io_context& context, TaskGroup& tasks, Connection& connection, JoinTree order,

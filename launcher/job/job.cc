@@ -64,7 +64,7 @@ void hear(Turn& turn, const FromAgent& event) {
       },
       // Shown without a decision; they are signs of life.
       [](const OneOf<Output, Skipped, StdinTaken, StdinClosed, dtl::Notice, Heartbeat, Received,
-                     TreeJoined, Relayed> auto&) {},
+                     TreeJoined, Relayed, PieceWanted> auto&) {},
       [&](const Hello&) { garbage(turn, event.node, "a second greeting"); },
       [&](const Resumed&) { garbage(turn, event.node, "an answer to no offer"); },
       [&](const LaunchersMessage auto&) {

@@ -135,6 +135,10 @@ struct Send {
   int node = 0;
   Message message;
 };
+struct SendToMany {  // the same message: in a tree of agents its bytes leave once for many nodes
+  std::vector<int> nodes;
+  Message message;
+};
 struct PlaceRanks {};  // answer with Placed, MustWait or Refused
 struct Probe {         // one Reach to each used node
   int round = 1;       // 2: whatever may lead anywhere, with all patience
@@ -167,7 +171,7 @@ struct Notice {  // one line for the user
 };
 
 using Effect =
-    std::variant<Send, PlaceRanks, Probe, JudgeNetwork, MakePlan, ClaimNodes, StartRanks, StopSelf,
+    std::variant<Send, SendToMany, PlaceRanks, Probe, JudgeNetwork, MakePlan, ClaimNodes, StartRanks, StopSelf,
                  CloseNode, DetachNode, LookAtAgent, KillAgent, Rejoin, Notice>;
 
 }  // namespace job

@@ -42,8 +42,8 @@ void add_entry(PmiBarrier& barrier, const PmiEntry& entry) {
 void end_barrier(Turn& turn) {
   PmiBarrier done = std::exchange(turn.job.mpi.barrier, {});
   if (done.parts.empty()) done.parts.emplace_back();
-  for (const int node : turn.job.used) {
-    for (const PmiFenced& part : done.parts) turn.send(node, part);
+  for (PmiFenced& part : done.parts) {
+    turn.effects.push_back(SendToMany{turn.job.used, std::move(part)});
   }
 }
 
@@ -111,7 +111,7 @@ void end_fence(Turn& turn, const std::vector<std::uint32_t>& ranks) {
     PmixFenced part{ranks, all.substr(sent, kMaxPmixBytes), false};
     sent += part.data.size();
     part.more = sent < all.size();
-    for (const int node : done.arrived) turn.send(node, part);
+    turn.effects.push_back(SendToMany{{done.arrived.begin(), done.arrived.end()}, std::move(part)});
   } while (sent < all.size());
 }
 

@@ -237,6 +237,15 @@ awaitable<job::AgentLost> Conversations::read_stream(int index) {
   co_return lost;
 }
 
+void Conversations::send_to_many(const job::SendToMany& order) {
+  const std::optional<SharedFrame> shared =
+      tree_ ? tree_->share(order.nodes, order.message) : std::nullopt;
+  for (const int index : order.nodes) {
+    const bool by_tree = shared && node(index).on_branch;
+    send_to(nodes_, index, by_tree ? Message(*shared) : order.message);
+  }
+}
+
 awaitable<void> Conversations::rejoin(job::Rejoin order) {
   SessionNode& at = node(order.node);
   job::LinkTried tried;

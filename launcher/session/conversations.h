@@ -35,8 +35,9 @@ class Conversations {
 
   void begin();                                     // with all hosts, as tasks
   std::size_t talking() const { return talking_; }  // agents whose messages are read
-  awaitable<void> rejoin(job::Rejoin order);        // one try to find an agent that is lost
-  job::AgentSeen look_at(int node) const;  // whether its process runs; on this machine only
+  void send_to_many(const job::SendToMany& order);
+  awaitable<void> rejoin(job::Rejoin order);  // one try to find an agent that is lost
+  job::AgentSeen look_at(int node) const;     // whether its process runs; on this machine only
 
  private:
   awaitable<void> serve(int node);  // from its start to its end

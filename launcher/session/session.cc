@@ -287,7 +287,8 @@ LastWords SessionShell::hear(int index, Message& message) {
       // Only the state machine handles these.
       [](const OneOf<Hello, Listening, Reached, Examined, SpawnFailed, Finished, Trouble, Evidence,
                      Stack, NativeStack, Heartbeat, Resumed, Received, Leaving, PmiFence, MpiNews,
-                     PmixReady, PmixFence, PmixWanted, PmixGiven, TreeJoined, Relayed> auto&) {},
+                     PmixReady, PmixFence, PmixWanted, PmixGiven, TreeJoined, Relayed,
+                     PieceWanted> auto&) {},
       [](const LaunchersMessage auto&) {}};
   std::visit(show, message);
   return words;
@@ -308,6 +309,7 @@ void SessionShell::unless_refused(Do act) {
 void SessionShell::perform(job::Effect& effect) {
   const Overloaded act{
       [&](job::Send& order) { send_to(nodes_, order.node, std::move(order.message)); },
+      [&](const job::SendToMany& order) { conversations_.send_to_many(order); },
       [&](const job::PlaceRanks&) {
         unless_refused([&] {
           job::Placed placed = planning_.place();

@@ -5,18 +5,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/random.h"
+#include "base/sha256.h"
 #include "launcher/tree/edge_key.h"
+#include "wire/field_kinds.h"
+#include "wire/frame.h"
 
 namespace dtl {
 namespace {
 
 constexpr std::size_t kMostAddresses = 16;          // of one node; the first ones are the best
 constexpr std::size_t kMostWaitingBytes = 1 << 20;  // for a top, before branches wait
+// The pieces of the last fences, for nodes that were between two parents when they went down. A
+// fence has at most 12 MiB, and nobody who lacks one takes part in the next.
+constexpr std::size_t kMostPieceBytes = 48 << 20;
+constexpr std::size_t kLeastShared = 1 << 10;  // bytes of a frame
 constexpr auto kCongestedPause = std::chrono::milliseconds(5);
 
 bool is_link_local(const std::string& address) {
@@ -138,6 +147,10 @@ bool AgentTree::hear(int node, const Message& message) {
     settle(place_of(node), joined->port == 0 ? Step::kAlone : Step::kListens);
     return true;
   }
+  if (const auto* wanted = std::get_if<PieceWanted>(&message)) {
+    give(node, *wanted);
+    return true;
+  }
   const auto* relayed = std::get_if<Relayed>(&message);
   if (relayed == nullptr) return false;
   if (!is_top(node)) refuse("only agents without parents send Relayed");
@@ -158,7 +171,9 @@ void AgentTree::take(int top, Parcel parcel) {
     }
     return hooks_.alive(std::move(nodes));
   }
-  if (parcel.kind == ParcelKind::kPulse) refuse("a pulse from an agent");
+  if (parcel.kind == ParcelKind::kPulse || parcel.kind == ParcelKind::kPiece) {
+    refuse("a parcel from an agent whose kind goes downward only");
+  }
   if (parcel.node >= places_.size()) return;
   const std::size_t place = places_[parcel.node];
   if (place >= members_.size() || shape_.is_top(place)) return;
@@ -176,6 +191,7 @@ void AgentTree::take(int top, Parcel parcel) {
       break;
     case ParcelKind::kPulse:
     case ParcelKind::kAlive:
+    case ParcelKind::kPiece:
       break;
   }
 }
@@ -215,6 +231,49 @@ awaitable<void> AgentTree::send_bytes(std::size_t place, BranchWay way, std::str
   }
   const auto node = static_cast<std::uint32_t>(members_[place].node);
   put(way.top, {ParcelKind::kBytes, node, way.stream, std::move(bytes)});
+}
+
+// ---- one message for many nodes
+
+// Everybody below a top that is in use gets the pieces, so they must concern most nodes.
+std::optional<SharedFrame> AgentTree::share(const std::vector<int>& nodes, const Message& message) {
+  std::set<int> tops;
+  std::size_t behind = 0;
+  for (const int node : nodes) {
+    const auto way = has(node) ? branches_.way(place_of(node)) : std::nullopt;
+    if (!way) continue;
+    tops.insert(way->top);
+    ++behind;
+  }
+  if (behind * 2 < members_.size() - shape_.tops()) return std::nullopt;
+  Frame frame = encode_frame(message, 0);
+  const std::string bytes = std::move(frame.head) + frame.tail;
+  if (bytes.size() < kLeastShared) return std::nullopt;
+  SharedFrame shared;
+  for (std::size_t at = 0; at < bytes.size(); at += kMaxPieceBytes) {
+    std::string piece = bytes.substr(at, kMaxPieceBytes);
+    Sha256 sum;
+    sum.add(piece);
+    const Sha256::Digest digest = sum.digest();
+    shared.digests.emplace_back(digest.begin(), digest.end());
+    for (const int top : tops) put(top, {ParcelKind::kPiece, 0, 0, piece});
+    piece_bytes_ += piece.size();
+    pieces_.emplace_back(shared.digests.back(), std::move(piece));
+  }
+  log_debug(fmt::format("{} goes down the tree for {} nodes, {} bytes to each of {} tops",
+                        message_name(message), behind, bytes.size(), tops.size()));
+  while (piece_bytes_ > kMostPieceBytes) {
+    piece_bytes_ -= pieces_.front().second.size();
+    pieces_.pop_front();
+  }
+  return shared;
+}
+
+void AgentTree::give(int node, const PieceWanted& wanted) {
+  const auto found = std::find_if(pieces_.rbegin(), pieces_.rend(),
+                                  [&](const auto& piece) { return piece.first == wanted.digest; });
+  if (found == pieces_.rend()) refuse("it asks for a piece of no frame");
+  hooks_.connection(node)->send(PieceGiven{found->second});
 }
 
 // Not while a top is searched for: old pulses are useless to it.

@@ -6,9 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launcher/network/interface_filter.h"
@@ -50,6 +53,9 @@ class AgentTree {
   void lost(int node);
   // True if the message was for the tree. Throws Error(kVersion) for garbage.
   bool hear(int node, const Message& message);
+  // Sends the message's bytes down the tree, to everybody. What tells these nodes of it, in their
+  // conversations; nullopt: it is not worth it, and nothing was sent.
+  std::optional<SharedFrame> share(const std::vector<int>& nodes, const Message& message);
   awaitable<void> pulse();  // does not end
 
  private:
@@ -69,6 +75,7 @@ class AgentTree {
   void join(std::size_t place);
   void settle(std::size_t place, Step step);
   void take(int top, Parcel parcel);
+  void give(int node, const PieceWanted& wanted);
   void begin_branch(std::size_t place, const BranchWay& way);
   void put(int top, const Parcel& parcel);
   awaitable<void> send_bytes(std::size_t place, BranchWay way, std::string bytes);
@@ -80,6 +87,8 @@ class AgentTree {
   std::vector<Member> members_;
   std::vector<std::size_t> places_;  // of each node; others: members_.size()
   Branches branches_;
+  std::deque<std::pair<std::string, std::string>> pieces_;  // digest and bytes; the newest last
+  std::size_t piece_bytes_ = 0;
 };
 
 }  // namespace dtl

@@ -32,6 +32,8 @@ std::string text_of(const Parcel& parcel) {
       return "bytes" + to + " " + parcel.bytes;
     case ParcelKind::kPulse:
       return "pulse";
+    case ParcelKind::kPiece:
+      return "piece" + parcel.bytes;
     case ParcelKind::kAlive:
       break;
   }
@@ -242,11 +244,35 @@ TEST_F(RelayTest, GivesANewChildAPulseIfDtlaunchLives) {
   EXPECT_EQ(down(4), Texts{});
 }
 
+TEST_F(RelayTest, PassesPiecesToAllChildrenAndKeepsThem) {
+  connect();
+  relay_.edge_begins(2, 9, 0s);
+  relay_.take_effects();
+  relay_.from_above({ParcelKind::kPiece, 0, 0, " of a frame"}, 1s);
+  EXPECT_EQ(down(1), Texts{"piece of a frame"});
+  EXPECT_EQ(down(2), Texts{"piece of a frame"});
+  EXPECT_EQ(effect<PieceComes>()->bytes, " of a frame");
+  EXPECT_EQ(up(), Texts{});
+}
+
+TEST_F(RelayTest, GivesNoPieceToAChildThatTakesNothing) {
+  connect();
+  const std::string piece(kMaxParcelBytes, 'p');
+  for (std::size_t sent = 0; sent < 2 * Relay::kMostDown; sent += piece.size()) {
+    relay_.from_above({ParcelKind::kPiece, 0, 0, piece}, 1s);
+  }
+  EXPECT_LT(relay_.queued_bytes(), Relay::kMostDown);
+  relay_.from_above({ParcelKind::kBytes, 8, 1, "an order"}, 1s);
+  EXPECT_EQ(down(1).back(), "bytes 8.1 an order");
+  EXPECT_FALSE(effect<DropEdge>());
+}
+
 TEST_F(RelayTest, RefusesParcelsThatGoTheOtherWay) {
   connect();
   EXPECT_THROW(relay_.from_above({ParcelKind::kArrived, 8, 2, {}}, 1s), Error);
   EXPECT_THROW(relay_.from_above({ParcelKind::kAlive, 0, 0, {}}, 1s), Error);
   EXPECT_THROW(relay_.from_below(1, {}, 1s), Error);
+  EXPECT_THROW(relay_.from_below(1, {ParcelKind::kPiece, 0, 0, "p"}, 1s), Error);
   EXPECT_THROW(relay_.from_below(1, {ParcelKind::kArrived, 7, 9, {}}, 1s), Error);
   EXPECT_THROW(relay_.from_below(1, {ParcelKind::kArrived, Relay::kMostNodes, 1, {}}, 1s), Error);
 }

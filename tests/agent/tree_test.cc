@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "base/sha256.h"
 #include "tree_driver.h"
 
 namespace dtl::tree_test {
@@ -51,6 +52,26 @@ TEST(AgentTree, FindsTheGrandparentOfALostRelayWithoutLosingALine) {
   EXPECT_EQ(last.outputs[0], expected);
   driver.node(2).connection->send(Kill{});
   EXPECT_TRUE(driver.run_until([&] { return driver.find<Exited>(last).has_value(); }));
+}
+
+// A piece that came down the tree is not asked for; another one is, by the node alone.
+TEST(AgentTree, AsksForThePieceOfASharedFrameThatHasNotCome) {
+  TreeDriver driver;
+  make_chain(driver);
+  TreeDriver::Node& last = driver.node(2);
+  const auto digest = [](const std::string& piece) {
+    Sha256 sum;
+    sum.add(piece);
+    const Sha256::Digest bytes = sum.digest();
+    return std::string(bytes.begin(), bytes.end());
+  };
+  Relayed relayed;
+  encode_parcel({ParcelKind::kPiece, 0, 0, "has come"}, relayed.bytes);
+  driver.node(0).connection->send(std::move(relayed));
+  last.connection->send(SharedFrame{{digest("has come"), digest("has not")}});
+  ASSERT_TRUE(driver.run_until([&] { return driver.find<PieceWanted>(last).has_value(); }));
+  EXPECT_EQ(driver.find<PieceWanted>(last)->digest, digest("has not"));
+  EXPECT_EQ(driver.finish(), (std::vector<int>{0, 0, 0}));
 }
 
 TEST(AgentTree, LeavesAStoppedRelayWithinTheLease) {

@@ -2,6 +2,7 @@
 """A rank that speaks PMI-1 as an MPI library does, for machines without one.
 
 pmi_rank.py [exchange]      put a key, meet the others in a barrier, read everybody's key
+pmi_rank.py large           the same with another key of 900 bytes for each rank
 pmi_rank.py ACTION RANK     the same, but that rank does something else:
     abort       calls abort with code 7 before the barrier
     leave       exits with status 0 in the middle
@@ -89,7 +90,12 @@ def main():
     pmi.put(f"card-{pmi.rank}", f"of rank {pmi.rank} on {os.environ['DTLAUNCH_HOST']}")
     if pmi.rank == rank:
         act(pmi, action)
+    large = "x" * (900 if action == "large" else 0)
+    if large:
+        pmi.put(f"large-{pmi.rank}", large)
     pmi.barrier()
+    if large and any(pmi.get(f"large-{other}") != large for other in range(pmi.size)):
+        sys.exit("a large card is missing or differs")
     seen = [pmi.get(f"card-{other}") for other in range(pmi.size)]
     mapping = pmi.get("PMI_process_mapping")
     pmi.barrier()

@@ -46,8 +46,9 @@ launch attach "$id"
 expect_status 0
 
 # ---- fences
-launch "${tree[@]}" -np 5 python3 "$e2e/pmi_rank.py" exchange
+launch "${tree[@]}" -v -np 5 python3 "$e2e/pmi_rank.py" large
 expect_status 0
+expect_err ': PmiFenced goes down the tree for 3 nodes, [0-9]+ bytes to each of 2 tops$'
 tree_has 3
 for rank in {0..4}; do
   expect_count 1 "^rank $rank of 5: of rank 0 on node2; .*of rank 4 on node6: \\(vector,\\(0,5,1\\)\\)\$" "$work/out"

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "wire/fd_stream.h"
 #include "wire/task_group.h"
 
@@ -185,6 +186,52 @@ TEST_F(AgentTreeTest, SaysThatNobodyNeedsABranchAnyMore) {
   EXPECT_EQ(left->kind, ParcelKind::kLeft);
   EXPECT_EQ(left->node, 3u);
   EXPECT_EQ(left->stream, 4u);
+}
+
+TEST_F(AgentTreeTest, SendsOneFrameForManyNodesOnceToEachTop) {
+  for (const int node : {1, 2, 3, 4, 5, 6}) listens(node);
+  for (const int node : {3, 4, 5}) {
+    relay(node == 5 ? 2 : 1, {ParcelKind::kArrived, static_cast<std::uint32_t>(node), 1, ""});
+  }
+  for (const int node : {1, 2}) joins(node);
+  PmiFenced fenced;
+  for (int i = 0; i < 40; ++i)
+    fenced.entries.push_back({std::to_string(i), std::string(4096, 'v')});
+  const std::optional<SharedFrame> shared = tree_.share({0, 1, 2, 3, 4, 5}, fenced);
+  ASSERT_TRUE(shared);
+  ASSERT_EQ(shared->digests.size(), 3u);
+  for (const int top : {1, 2}) {
+    std::string bytes;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::optional<Parcel> piece = parcel_to(top);
+      ASSERT_TRUE(piece);
+      EXPECT_EQ(piece->kind, ParcelKind::kPiece);
+      EXPECT_EQ(sha256_hex(piece->bytes), to_hex(shared->digests[i]));
+      bytes += piece->bytes;
+    }
+    EXPECT_FALSE(parcel_to(top));
+    FrameReader reader;
+    reader.feed(bytes);
+    EXPECT_EQ(std::get<PmiFenced>(reader.next().value()).entries.size(), 40u);
+  }
+  // What did not come is given again, in the conversation.
+  EXPECT_TRUE(tree_.hear(5, PieceWanted{shared->digests[1]}));
+  joins(5);
+  const std::optional<Message> given = next(5);
+  ASSERT_TRUE(given && std::holds_alternative<PieceGiven>(*given));
+  EXPECT_EQ(sha256_hex(std::get<PieceGiven>(*given).bytes), to_hex(shared->digests[1]));
+  EXPECT_THROW(tree_.hear(5, PieceWanted{std::string(32, 'x')}), Error);
+}
+
+TEST_F(AgentTreeTest, SharesNothingThatFewNodesNeedOrThatIsSmall) {
+  for (const int node : {1, 2, 3, 4, 5, 6}) listens(node);
+  for (const std::uint32_t node : {3U, 4U, 5U}) relay(1, {ParcelKind::kArrived, node, 1, ""});
+  joins(1);
+  PmiFenced fenced{{{"k", std::string(4096, 'v')}}, false};
+  EXPECT_FALSE(tree_.share({0, 1, 2, 3, 4}, fenced)) << "two of five";
+  fenced.entries[0].value.resize(500);
+  EXPECT_FALSE(tree_.share({3, 4, 5}, fenced));
+  EXPECT_FALSE(parcel_to(1));
 }
 
 TEST_F(AgentTreeTest, RefusesGarbageFromAgents) {

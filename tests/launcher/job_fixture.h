@@ -12,6 +12,23 @@
 
 namespace dtl {
 
+// What goes to the node, in order.
+template <typename M>
+std::vector<M> sent_to(const std::vector<job::Effect>& effects, int node) {
+  std::vector<M> messages;
+  const auto add = [&](const Message& message) {
+    if (const auto* found = std::get_if<M>(&message)) messages.push_back(*found);
+  };
+  for (const job::Effect& effect : effects) {
+    const auto* send = std::get_if<job::Send>(&effect);
+    if (send != nullptr && send->node == node) add(send->message);
+    const auto* many = std::get_if<job::SendToMany>(&effect);
+    const bool among = many != nullptr && std::count(many->nodes.begin(), many->nodes.end(), node);
+    if (among) add(many->message);
+  }
+  return messages;
+}
+
 // A job on two nodes with two ranks each, driven by hand.
 class JobTest : public testing::Test {
  protected:

@@ -16,13 +16,9 @@ using testing::IsEmpty;
 // What a node's agent was told at the end of a barrier, as KEY=VALUE.
 std::vector<std::string> fenced_at(const std::vector<job::Effect>& effects, int node) {
   std::vector<std::string> told;
-  for (const job::Effect& effect : effects) {
-    const auto* send = std::get_if<job::Send>(&effect);
-    if (send == nullptr || send->node != node) continue;
-    const auto* fenced = std::get_if<PmiFenced>(&send->message);
-    if (fenced == nullptr) continue;
-    for (const PmiEntry& entry : fenced->entries) told.push_back(entry.key + "=" + entry.value);
-    told.push_back(fenced->more ? "more" : "end");
+  for (const PmiFenced& part : sent_to<PmiFenced>(effects, node)) {
+    for (const PmiEntry& entry : part.entries) told.push_back(entry.key + "=" + entry.value);
+    told.push_back(part.more ? "more" : "end");
   }
   return told;
 }
@@ -62,14 +58,10 @@ TEST_F(JobMpi, CutsWhatExceedsAFrameIntoSeveralMessages) {
   for (int i = 0; i < 200; ++i) hear(0, PmiFence{{{"k", value}}, true});
   hear(0, PmiFence{});
   std::size_t parts = 0, entries = 0, most = 0;
-  for (const job::Effect& effect : hear(1, PmiFence{})) {
-    const auto* send = std::get_if<job::Send>(&effect);
-    const auto* fenced =
-        send != nullptr && send->node == 1 ? std::get_if<PmiFenced>(&send->message) : nullptr;
-    if (fenced == nullptr) continue;
+  for (const PmiFenced& fenced : sent_to<PmiFenced>(hear(1, PmiFence{}), 1)) {
     ++parts;
-    entries += fenced->entries.size();
-    most = std::max(most, fenced->entries.size() * (value.size() + 9));
+    entries += fenced.entries.size();
+    most = std::max(most, fenced.entries.size() * (value.size() + 9));
   }
   EXPECT_EQ(entries, 200U);
   EXPECT_EQ(parts, 2U);

@@ -14,17 +14,6 @@ using testing::IsEmpty;
 
 using Ranks = std::vector<std::uint32_t>;
 
-template <typename M>
-std::vector<M> sent_to(const std::vector<job::Effect>& effects, int node) {
-  std::vector<M> messages;
-  for (const job::Effect& effect : effects) {
-    const auto* send = std::get_if<job::Send>(&effect);
-    if (send == nullptr || send->node != node) continue;
-    if (const auto* message = std::get_if<M>(&send->message)) messages.push_back(*message);
-  }
-  return messages;
-}
-
 // What a node was told at the end of a fence, as "DATA of RANK RANK", with a plus if more follows.
 std::vector<std::string> fenced_at(const std::vector<job::Effect>& effects, int node) {
   std::vector<std::string> told;

@@ -123,6 +123,8 @@ void World::perform(const job::Effect& effect) {
           "nothing is sent to an agent that is not up");
     stop_sent_ = stop_sent_ || std::holds_alternative<Stop>(send->message);
     if (node.up && !node.silent) hear(send->node, send->message);
+  } else if (const auto* many = std::get_if<job::SendToMany>(&effect)) {
+    for (const int node : many->nodes) perform(job::Send{node, many->message});
   } else if (std::holds_alternative<job::PlaceRanks>(effect)) {
     at(now_, [this] { place(); });
   } else if (const auto* probe = std::get_if<job::Probe>(&effect)) {

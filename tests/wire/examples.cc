@@ -102,6 +102,9 @@ std::vector<Message> more_messages() {
                {{1, {"10.0.0.2", "fd00::2"}, 7001, std::string(32, 'e')}}},
       TreeJoined{7001, "no"},
       Relayed{"parcels"},
+      SharedFrame{{std::string(32, 'd'), std::string(32, 'e')}},
+      PieceWanted{std::string(32, 'd')},
+      PieceGiven{"piece"},
       Leaving{"aws: terminate", 118000},
   };
 }

@@ -40,7 +40,7 @@ TEST(Parcel, ArrivesAsItWasSentInPiecesOfAnySize) {
 }
 
 TEST(Parcel, OfAnUnknownKindOrTooLongIsRefusedBeforeItsBytesCome) {
-  for (const char kind : {'\0', '\6', '\xff'}) {
+  for (const char kind : {'\0', '\7', '\xff'}) {
     ParcelReader reader;
     reader.feed(std::string(1, kind) + std::string(12, '\0'));
     EXPECT_THROW(reader.next(), Error);

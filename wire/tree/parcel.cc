@@ -49,7 +49,7 @@ std::optional<Parcel> ParcelReader::next() {
   if (left.size() < kParcelHeadBytes) return wait_for_more();
   const auto kind = static_cast<unsigned char>(left[0]);
   const std::uint32_t size = get(left.substr(9));
-  if (kind < 1 || kind > static_cast<unsigned char>(ParcelKind::kAlive)) {
+  if (kind < 1 || kind > static_cast<unsigned char>(ParcelKind::kPiece)) {
     refuse(fmt::format("its kind is {}", kind));
   }
   if (size > kMaxParcelBytes) {

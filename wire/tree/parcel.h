@@ -1,8 +1,8 @@
 #pragma once
 // Parcels: what agents of a tree pass between dtlaunch and the nodes below them. A node's branch is
 // its conversation with dtlaunch, as a stream of bytes; a parcel carries some of them, or says that
-// a branch begins or ends, or that somebody is alive. Relays read the address and never the bytes,
-// which are encrypted (branch_stream.h). Pure.
+// a branch begins or ends, or that somebody is alive. Relays read the address and never the bytes
+// of a branch, which are encrypted (branch_stream.h). Pure.
 //
 // Encoded: kind u8, node u32, stream u32, length u32, bytes; little-endian. Between two agents they
 // follow each other without separators, inside TLS. Between dtlaunch and an agent that it talks to
@@ -24,6 +24,7 @@ enum class ParcelKind : std::uint8_t {
   kBytes = 3,    // both: bytes of the branch
   kPulse = 4,    // down, to everybody: dtlaunch lives. node and stream: 0
   kAlive = 5,    // up: these nodes live. node and stream: 0; bytes: encode_nodes()
+  kPiece = 6,    // down, to everybody: a piece of a SharedFrame. node and stream: 0
 };
 
 struct Parcel {
