@@ -55,6 +55,7 @@
 #include "launcher/session/epochs.h"
 #include "launcher/session/session.h"
 #include "launcher/step/agent_step.h"
+#include "launcher/trainjob/trainjob_reporter.h"
 #include "plan/schedulers/pod_commands.h"
 
 namespace dtl {
@@ -179,6 +180,15 @@ JobResult run_recorded(const Request& request, const SessionOptions& options,
   }
 }
 
+void clean_after_dead_agents(const SessionResult& result, AgentStart how, const StartOptions& start,
+                             GatheredNodes* nodes, const std::string& job_id) {
+  std::vector<Host> dead = hosts_of_dead_agents(result, how);
+  // While dtlaunch was stopped, nodes that had connected gave it up and ended their processes.
+  const bool was_stopped = result.job.outcome->cause == Cause::kStoppedSelf;
+  if (nodes != nullptr && was_stopped) dead = nodes->still_here(std::move(dead));
+  clean_after_job(dead, nodes != nullptr ? nodes->runner(start) : runner_by(start), job_id);
+}
+
 // nodes: if a scheduler has started the job's nodes; otherwise nullptr.
 int run_watched(const JobSettings& settings, SessionOptions options, const StartOptions& start,
                 const StartNews& listeners, const std::optional<std::string>& kept_folder,
@@ -194,8 +204,9 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
                       {settings.streams.console.log_directory, kept_folder.value_or("")}),
       history_limits(reporting, options.dry_run));
   SeriesWatch curves;
-  options.hooks = metrics.watching(
-      curves.watching(watch.hooks({listeners.waits, listeners.started, listeners.said})));
+  TrainJobReporter trainjob(options.dry_run ? std::nullopt : TrainJobReporter::server_here());
+  options.hooks = trainjob.watching(metrics.watching(
+      curves.watching(watch.hooks({listeners.waits, listeners.started, listeners.said}))));
   options.hooks.placed = [&, placed = options.hooks.placed](std::size_t ranks) {
     placed(ranks);
     history.placed(ranks);
@@ -209,6 +220,7 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   restarts.restarting = [&](int count, const std::vector<Host>& hosts, const Epoch& ended) {
     watch.restarting(count, hosts, ended);
     metrics.restarting(count);
+    trainjob.restarting();
   };
   restarts.running_again = [&](JobTime lost) { watch.running_again(lost); };
   JobEvents events(options.dry_run ? Reporting{} : reporting, options.job_id);
@@ -227,13 +239,11 @@ int run_watched(const JobSettings& settings, SessionOptions options, const Start
   history.ended(result, status, series);
   watch.ended(status);
   metrics.ended(status);
+  trainjob.ended(status);
   signals.leave_with(status);  // hosts and the user's command may take long
   events.finish(result, status);
-  std::vector<Host> dead = hosts_of_dead_agents(result.last, settings.starting.how());
-  // While dtlaunch was stopped, nodes that had connected gave it up and ended their processes.
-  const bool was_stopped = outcome.cause == Cause::kStoppedSelf;
-  if (nodes != nullptr && was_stopped) dead = nodes->still_here(std::move(dead));
-  clean_after_job(dead, nodes != nullptr ? nodes->runner(start) : runner_by(start), options.job_id);
+  clean_after_dead_agents(result.last, settings.starting.how(), start, nodes, options.job_id);
+  trainjob.finish();
   // Last, because clean_after_job() still starts dtagent in the step.
   if (start.step) start.step->finish(status);
   return status;

@@ -29,7 +29,7 @@ for variable in $(compgen -e); do
   case $variable in
     SLURM* | FLUX_* | PBS_* | LSB_* | LSF_* | SGE_* | PE_HOSTFILE | PET_* | K_MPI_JOB_ROLE | JOB_COMPLETION_INDEX | \
       OMPI_* | HYDRA_* | I_MPI_HYDRA_* | DTLAUNCH_* | DTL_SCHEDULER | DTL_NNODES | DTL_NODE_RANK | DTL_RDZV | \
-      DTL_RESTART | DTL_JOB_ID | DTL_TOKEN | DTL_TOKEN_FILE | KUBERNETES_SERVICE_HOST) unset "$variable" ;;
+      DTL_RESTART | DTL_JOB_ID | DTL_TOKEN | DTL_TOKEN_FILE | KUBERNETES_SERVICE_HOST | KUBEFLOW_TRAINER_*) unset "$variable" ;;
   esac
 done
 unset variable
