@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 
@@ -18,6 +19,16 @@ def progress(step: int, total_steps: int = 0, tokens: int = 0, loss: float = mat
     from dtring._library import lib
 
     lib.dt_progress(int(step), int(total_steps), int(tokens), float(loss))
+
+
+def _tells_kubeflow(args: Any) -> bool:
+    """Whether transformers' own callback tells the server of a TrainJob how far this training is.
+
+    dtlaunch does the same for programs that tell how many steps there will be; only one may do it. Without the
+    token's file, as in workers that a launcher's pod reaches over ssh, transformers tells nothing.
+    """
+    return ("kubeflow" in (getattr(args, "report_to", None) or ())
+            and os.path.isfile(os.environ.get("KUBEFLOW_TRAINER_SERVER_TOKEN", "")))
 
 
 def callback() -> Any:
@@ -37,7 +48,8 @@ def callback() -> Any:
                 self.loss = float(loss)
 
         def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
-            progress(state.global_step, max(state.max_steps, 0),
+            total_steps = 0 if _tells_kubeflow(args) else max(state.max_steps, 0)
+            progress(state.global_step, total_steps,
                      int(getattr(state, "num_input_tokens_seen", 0) or 0), self.loss)
 
     return ProgressForDtlaunch

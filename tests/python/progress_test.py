@@ -60,6 +60,16 @@ class Progress(unittest.TestCase):
         told.on_log(None, state, None, logs={"eval_loss": 9.0})
         told.on_step_end(None, state, None)
         self.assertEqual(shown(), (5, 20, 0, 1.5))
+        # In a TrainJob, either transformers tells its server, or dtlaunch, which needs the total for that.
+        args = mock.Mock(report_to=["kubeflow"])
+        with mock.patch.dict(os.environ, {"KUBEFLOW_TRAINER_SERVER_TOKEN": __file__}):
+            told.on_step_end(args, state, None)
+            self.assertEqual(shown(), (5, 0, 0, 1.5))
+            told.on_step_end(mock.Mock(report_to=[]), state, None)
+            self.assertEqual(shown()[1], 20)
+        with mock.patch.dict(os.environ, {"KUBEFLOW_TRAINER_SERVER_TOKEN": "/no/such/token"}):
+            told.on_step_end(args, state, None)
+            self.assertEqual(shown()[1], 20)
 
 
 if __name__ == "__main__":
