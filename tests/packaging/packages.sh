@@ -4,6 +4,8 @@
 #   packages.sh BUILD_FOLDER CMAKE
 set -euo pipefail
 build=$1 cmake=$2
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/again.sh"
 for tool in lintian dpkg-deb dpkg-shlibdeps; do
   command -v $tool >/dev/null || { echo "skipped: $tool is not installed (lintian, dpkg-dev)"; exit 77; }
 done
@@ -15,17 +17,21 @@ fail() {
   exit 1
 }
 
-"$cmake" --build "$build" --target package >"$work/log" 2>&1 || fail "$(tail -n 20 "$work/log")"
+DTL_QUICK=${DTL_QUICK-1} "$cmake" --build "$build" --target package >"$work/log" 2>&1 || fail "$(tail -n 20 "$work/log")"
 cd "$build/packages"
 names=$(printf '%s\n' *.deb | sed 's/_.*//' | LC_ALL=C sort | tr '\n' ' ')
 [ "$names" = "dtlaunch libdtring-dev libdtring2 python3-dtring " ] || fail "packages: $names"
+pack_again "$cmake" "$build" package packages
 
 root=()
 [ "$(id -u)" != 0 ] || root=(--allow-root)
 lintian "${root[@]}" --no-cfg --tag-display-limit 0 --fail-on error,warning ./*.deb || fail "lintian has something to say"
 
 for package in *.deb; do dpkg-deb -x "$package" "$work/root"; done
-bin=$work/root/usr/bin
+bin=$work/root/usr/bin doc=$work/root/usr/share/doc
+"$here/sbom_check.py" "$doc/dtlaunch/dtlaunch.spdx.json" "$bin"/*
+"$here/sbom_check.py" "$doc/libdtring2/libdtring2.spdx.json" "$work"/root/usr/lib/*/libdtring.so.*
+! grep -q '"name": "libssh"' "$doc/dtlaunch/dtlaunch.spdx.json" || fail "the SBOM lists libssh, which is the host's"
 said=$("$bin/dtlaunch" -np 2 sh -c 'echo rank') || fail "dtlaunch: $said"
 [ "$said" = $'rank\nrank' ] || fail "dtlaunch says $said"
 

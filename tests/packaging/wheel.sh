@@ -84,6 +84,14 @@ grep -qx 'License-Expression: Apache-2.0' "$folder/files/dtlaunch-$version.dist-
 cmp "$root/LICENSE" "$folder/files/dtlaunch-$version.dist-info/licenses/LICENSE" || fail "no LICENSE in it"
 
 "$here/elf.sh" "$folder/files"
+chmod +x "$folder/files/$data"/scripts/*  # zipfile forgets it
+"$here/sbom_check.py" "$folder/files/dtlaunch-$version.dist-info/sboms/dtlaunch.spdx.json" \
+  "$folder/files/$data"/scripts/* "$folder"/files/dtring.libs/*
+"$folder/venv/bin/python" - "$wheel" <<'PYTHON' || fail "its files have times or modes of this build"
+import sys, zipfile
+files = zipfile.ZipFile(sys.argv[1]).infolist()
+sys.exit(len({file.date_time for file in files}) > 1 or any(file.external_attr >> 16 & 0o022 for file in files))
+PYTHON
 "$here/run_wheel.sh" "$wheel" "$python"
 rm -rf "$build/wheel"
 mkdir "$build/wheel"
