@@ -314,13 +314,14 @@ expect 1 'there is no test e2e.gone' promises.py "$tree"
 put man/dtlaunch-security.7 '.Sh PROMISED' '.It' 'One.' '.Bq Li e2e.cut' '.It' 'And two.'
 expect 1 'dtlaunch-security.7:5: no test shows that: And two.' promises.py "$tree"
 
-versions_case() {  # versions_case STATUS TEXT PROJECT CHANGELOG PROGRAM
+versions_case() {  # versions_case STATUS TEXT PROJECT CHANGELOG PROGRAM [SPEC]
   new_tree
   put CMakeLists.txt "project(dtlaunch VERSION $3 LANGUAGES CXX)"
   put pyproject.toml '[[tool.dynamic-metadata]]' 'input = "CMakeLists.txt"' "regex = 'VERSION (?P<value>[0-9.]+)'"
   put CHANGELOG.md "## $4 - 2026-11-29" '' '## 1.2.9 - 2026-11-22'
   put docs/releases/1.3.0.md '# Release'
   put packaging/debian/changelog.in 'dtlaunch (@VERSION@-1) unstable' '' 'dtlaunch (1.2.9-1) unstable'
+  put packaging/rpm/dtlaunch.spec "Version:  ${6-$3}" '%changelog' "* Sun Nov 29 2026 us - ${6-$3}-1"
   put man/dtlaunch.1 '/home/me/.cache/dtlaunch/1.3.0-0123'
   put dtlaunch '#!/bin/sh' "echo 'dtlaunch $5, protocol 1'"
   chmod +x "$tree/dtlaunch"
@@ -336,6 +337,7 @@ versions_case 1 "dtlaunch --version says 'dtlaunch 1.2.9, protocol 1'" 1.3.0 1.3
 versions_case 1 'docs/releases/1.4.0.md: there are no release notes' 1.4.0 1.4.0 1.4.0
 versions_case 1 'man/dtlaunch.1: it shows 1.3.0' 1.4.0 1.4.0 1.4.0
 versions_case 1 'packaging/debian/changelog.in: 1.2.9 is below 1.2.9' 1.2.9 1.2.9 1.2.9
+versions_case 1 'dtlaunch.spec: Version is 1.2.9, the version is 1.3.0' 1.3.0 1.3.0 1.3.0 1.2.9
 
 workflow_case() {  # workflow_case STATUS TEXT PERMISSION JOB STEP
   new_tree

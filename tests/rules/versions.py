@@ -55,6 +55,10 @@ def check_tree(root, version):
     changes = entries_of(root / "packaging/debian/changelog.in", r"^dtlaunch \((.*)-1\)")
     yield from check_entries("packaging/debian/changelog.in",
                              [entry.replace("@VERSION@", version) for entry in changes], version)
+    spec = root / "packaging/rpm/dtlaunch.spec"
+    if (found := entries_of(spec, r"^Version: +(\S+)")) != [version]:
+        yield f"packaging/rpm/dtlaunch.spec: Version is {' '.join(found) or 'missing'}, the version is {version}"
+    yield from check_entries("packaging/rpm/dtlaunch.spec", entries_of(spec, r"^\* .* - (\d\S*)-1$"), version)
     if not (root / f"docs/releases/{version}.md").is_file():
         yield f"docs/releases/{version}.md: there are no release notes"
     for page in sorted((root / "man").glob("*.[1-8]")):
