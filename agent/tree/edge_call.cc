@@ -7,17 +7,15 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "wire/connect/tcp_connect.h"
 #include "wire/deadline.h"
 #include "wire/fd_stream.h"
-#include "wire/private_socket.h"
 
 namespace dtl {
 namespace {
@@ -28,57 +26,25 @@ using asio::ip::tcp;
 constexpr int kUnsentBytes = 128 << 10;
 constexpr int kUnacknowledgedMs = 10'000;  // as long as the lease
 
-// Shared by the coroutine and the handlers of all attempts.
-struct CallRace {
-  explicit CallRace(asio::io_context& context)
-      : wake(context, asio::steady_timer::time_point::max()) {}
-  std::vector<std::unique_ptr<tcp::socket>> sockets;
-  std::size_t failed = 0;
-  std::optional<std::size_t> winner;
-  boost::system::error_code last_error;
-  asio::steady_timer wake;
-};
-
-void start_attempt(asio::io_context& context, const std::shared_ptr<CallRace>& race,
-                   const tcp::endpoint& endpoint) {
-  const std::size_t index = race->sockets.size();
-  race->sockets.push_back(std::make_unique<tcp::socket>(context));
-  open_in_this_process(*race->sockets.back(), endpoint.protocol());
-  race->sockets.back()->async_connect(endpoint, [race, index](boost::system::error_code error) {
-    if (error) {
-      ++race->failed;
-      race->last_error = error;
-    } else if (!race->winner) {
-      race->winner = index;
-    }
-    race->wake.cancel();
-  });
+Error call_error(const TreeParent& parent, const std::string& reason) {
+  return Error(Exit::kUnreachable,
+               fmt::format("cannot connect to the agent of node {}", parent.node), reason);
 }
 
 awaitable<Fd> connect_to_any(asio::io_context& context, TreeParent parent,
                              Deadline::Clock::time_point by) {
-  auto race = std::make_shared<CallRace>(context);
+  std::vector<tcp::endpoint> endpoints;
   for (const std::string& text : parent.addresses) {
     boost::system::error_code malformed;
     const auto address = asio::ip::make_address(text, malformed);
-    if (malformed) continue;
-    start_attempt(context, race, {address, static_cast<std::uint16_t>(parent.port)});
+    if (!malformed) endpoints.emplace_back(address, static_cast<std::uint16_t>(parent.port));
   }
-  bool late = false;
-  while (!race->winner && race->failed < race->sockets.size() && !late) {
-    race->wake.expires_at(by);
-    boost::system::error_code woken;
-    co_await race->wake.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-    late = !woken;
+  if (endpoints.empty()) throw call_error(parent, "it has no address");
+  try {
+    co_return co_await connect_first(context, std::move(endpoints), by);
+  } catch (const Error& error) {
+    throw call_error(parent, error.reason());
   }
-  Fd winner;
-  if (race->winner) winner = Fd(race->sockets[*race->winner]->release());
-  race->sockets.clear();
-  if (winner.valid()) co_return winner;
-  const std::string reason = late ? "no answer" : race->last_error.message();
-  throw Error(Exit::kUnreachable,
-              fmt::format("cannot connect to the agent of node {}", parent.node),
-              race->failed == 0 && !late ? "it has no address" : reason);
 }
 
 }  // namespace
@@ -105,10 +71,7 @@ awaitable<ProvedEdge> call_parent(asio::io_context& context, TreeParent parent,
   edge.stream =
       std::make_shared<TlsStream>(carrier, TlsSession::Side::kCalls, parent.key, kEdgePurpose);
   co_await edge.stream->shake_hands();
-  if (deadline.passed()) {
-    throw Error(Exit::kUnreachable,
-                fmt::format("cannot connect to the agent of node {}", parent.node), "no answer");
-  }
+  if (deadline.passed()) throw call_error(parent, "no answer");
   co_return edge;
 }
 

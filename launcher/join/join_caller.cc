@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "launcher/join/join_channel.h"
 #include "launcher/ssh/resolve.h"
-#include "launcher/ssh/tcp_connect.h"
+#include "wire/connect/tcp_connect.h"
 #include "launcher/streams/child.h"
 #include "wire/deadline.h"
 #include "wire/fd_stream.h"

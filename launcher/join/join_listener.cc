@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "launcher/ssh/tcp_connect.h"
+#include "wire/connect/tcp_connect.h"
 
 namespace dtl {
 namespace {

@@ -19,7 +19,7 @@
 #include "launcher/ssh/login.h"
 #include "launcher/ssh/login_queue.h"
 #include "launcher/ssh/resolve.h"
-#include "launcher/ssh/tcp_connect.h"
+#include "wire/connect/tcp_connect.h"
 #include "launcher/streams/child.h"
 #include "plan/request/command_text.h"
 

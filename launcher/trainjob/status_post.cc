@@ -22,7 +22,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "launcher/ssh/resolve.h"
-#include "launcher/ssh/tcp_connect.h"
+#include "wire/connect/tcp_connect.h"
 #include "wire/asio.h"
 
 namespace dtl {

@@ -19,7 +19,7 @@
 #include "launcher/agents/carried_agent.h"
 #include "launcher/agents/early_agent.h"
 #include "launcher/ssh/known_hosts.h"
-#include "launcher/ssh/tcp_connect.h"
+#include "wire/connect/tcp_connect.h"
 #include "wire/greeting.h"
 
 namespace dtl::agent_start_test {

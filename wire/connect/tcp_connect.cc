@@ -1,6 +1,6 @@
 // A race between attempts that start one after another. The first that connects wins, and all
 // others are closed.
-#include "launcher/ssh/tcp_connect.h"
+#include "wire/connect/tcp_connect.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
