@@ -65,7 +65,7 @@ bool Reconnection::agree(const Reconnect& agreed) {
   return true;
 }
 
-void Reconnection::join(JoinTree order) {
+void Reconnection::take(JoinTree order) {
   if (tree_ || (!door_ && problem_.empty())) {
     throw Error(Exit::kVersion, "unexpected message", message_name(order));
   }

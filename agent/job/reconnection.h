@@ -34,8 +34,8 @@ class Reconnection {
   bool agree(const Reconnect& agreed);
   // Takes the place in a tree of agents, and says so. Throws Error(kVersion) before agree() and the
   // second time.
-  void join(JoinTree order);
-  // Throw Error(kVersion) before join(), or for garbage.
+  void take(JoinTree order);
+  // Throw Error(kVersion) before JoinTree, or for garbage.
   void take(const Relayed& parcels);
   void take(SharedFrame frame);
   void take(PieceGiven piece);
@@ -59,7 +59,7 @@ class Reconnection {
   std::optional<LinkDoor> door_;  // after agree()
   std::string token_;             // proves that a peer is the launcher
   std::string problem_;           // why it cannot come back, although agree() was called
-  std::optional<TreeSeat> tree_;  // after join()
+  std::optional<TreeSeat> tree_;  // after JoinTree
   SharedFrames frames_;
 };
 

@@ -294,8 +294,7 @@ void AgentSession::act_on(Message message) {
       },
       [&](const WatchNotices& order) { node_->watch_for_notices(order.cloud); },
       [](const OneOf<Heartbeat, Received> auto&) {},
-      [&](JoinTree& order) { reconnection_.join(std::move(order)); },
-      [&](OneOf<Relayed, SharedFrame, PieceGiven> auto& part) {
+      [&](OneOf<JoinTree, Relayed, SharedFrame, PieceGiven> auto& part) {
         reconnection_.take(std::move(part));
       },
       [&](const OneOf<Welcome, Resume> auto&) { unexpected(message); },

@@ -150,6 +150,9 @@ PskTls::PskTls(End end, std::string_view identity, Key key, TlsCarrier& carrier,
   if (read_ahead > 0) {
     SSL_set_read_ahead(ssl.get(), 1);
     SSL_set_default_read_buffer_len(ssl.get(), read_ahead);
+  } else {
+    // One process may have thousands of connections; idle ones would keep 34 KiB each.
+    SSL_set_mode(ssl.get(), SSL_MODE_RELEASE_BUFFERS);
   }
   if (end == End::kClient) {
     SSL_set_psk_use_session_callback(ssl.get(), PskTlsCalls::offer_key);

@@ -170,9 +170,9 @@ struct Notice {  // one line for the user
   std::string text;
 };
 
-using Effect =
-    std::variant<Send, SendToMany, PlaceRanks, Probe, JudgeNetwork, MakePlan, ClaimNodes, StartRanks, StopSelf,
-                 CloseNode, DetachNode, LookAtAgent, KillAgent, Rejoin, Notice>;
+using Effect = std::variant<Send, SendToMany, PlaceRanks, Probe, JudgeNetwork, MakePlan, ClaimNodes,
+                            StartRanks, StopSelf, CloseNode, DetachNode, LookAtAgent, KillAgent,
+                            Rejoin, Notice>;
 
 }  // namespace job
 

@@ -19,9 +19,9 @@
 #include "launcher/ssh/login.h"
 #include "launcher/ssh/login_queue.h"
 #include "launcher/ssh/resolve.h"
-#include "wire/connect/tcp_connect.h"
 #include "launcher/streams/child.h"
 #include "plan/request/command_text.h"
+#include "wire/connect/tcp_connect.h"
 
 namespace dtl {
 namespace {

@@ -22,8 +22,8 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "launcher/ssh/resolve.h"
-#include "wire/connect/tcp_connect.h"
 #include "wire/asio.h"
+#include "wire/connect/tcp_connect.h"
 
 namespace dtl {
 namespace {

@@ -1,6 +1,7 @@
-// session_phases NODES RANKS_PER_NODE: what the launcher's own work costs in a job of so many
-// nodes, phase by phase, as a line of JSON. The agents are coroutines of a child process, so that
-// their cost is not counted; no ssh, no ranks. The judge is session_growth.py.
+// session_phases NODES RANKS_PER_NODE [WIDTH]: what the launcher's own work costs in a job of so
+// many nodes, phase by phase, as a line of JSON. The agents are coroutines of a child process, so
+// that their cost is not counted; no ssh, no ranks. The judge is session_growth.py. With WIDTH they
+// are a tree: only so many talk to the launcher directly.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -17,9 +18,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/limits.h"
 #include "base/machine/descriptor_limit.h"
 #include "tests/launcher/fake_agent.h"
+#include "tests/launcher/fake_tree.h"
 
 namespace dtl {
 namespace {
@@ -31,6 +34,7 @@ constexpr int kLines = 20;  // of each rank
 
 struct Size {
   std::size_t nodes, ranks_per_node;
+  int width;  // 0: no tree
 };
 
 std::string address_of(std::size_t node) {
@@ -58,13 +62,20 @@ NodeFacts facts_of(std::size_t node, std::size_t cores) {
 class Agents {
  public:
   Agents(Size size, std::vector<Fd> sockets, Fd orders)
-      : size_(size), tasks_(context_), orders_(context_, orders.release()) {
+      : size_(size),
+        tasks_(context_),
+        orders_(context_, orders.release()),
+        tree_(context_, tasks_) {
     for (std::size_t node = 0; node < sockets.size(); ++node) {
       FakeAgent agent{{}, DTL_VERSION, facts_of(node, size.ranks_per_node), {}};
       agent.behaviour = [this, node](const Message& message, Connection& connection) {
         return answer(node, message, connection);
       };
-      tasks_.spawn(live(context_, std::move(agent), std::move(sockets[node]), tasks_));
+      if (size.width > 0) {
+        tree_.add(node, std::move(agent), std::move(sockets[node]));
+      } else {
+        tasks_.spawn(live(context_, std::move(agent), std::move(sockets[node]), tasks_));
+      }
     }
     tasks_.spawn(obey());
   }
@@ -110,7 +121,17 @@ class Agents {
     for (const auto phase : {&Agents::report, &Agents::print, &Agents::end}) {
       char order = 0;
       co_await asio::async_read(orders_, asio::buffer(&order, 1), asio::use_awaitable);
+      co_await wait_for_tree();
       for (auto& [number, node] : nodes_) (this->*phase)(node);
+    }
+  }
+
+  awaitable<void> wait_for_tree() {
+    const auto width = static_cast<std::size_t>(size_.width);
+    asio::steady_timer pause(context_);
+    while (width > 0 && tree_.moved() + width < size_.nodes) {
+      pause.expires_after(std::chrono::milliseconds(10));
+      co_await pause.async_wait(asio::use_awaitable);
     }
   }
 
@@ -148,6 +169,7 @@ class Agents {
   asio::io_context context_;
   TaskGroup tasks_;
   asio::posix::stream_descriptor orders_;
+  FakeTree tree_;
   std::map<std::size_t, Node> nodes_;
 };
 
@@ -180,6 +202,12 @@ class Launcher {
                                  Host host) -> awaitable<std::unique_ptr<AgentStream>> {
       Fd& socket = sockets_[std::stoul(host.name.substr(1))];
       co_return std::make_unique<FakeStream>(make_fd_stream(context, std::move(socket)));
+    };
+    options.tree = size_.width;
+    options.find_agent = [](asio::io_context&, Host host, std::string, Resume,
+                            std::chrono::steady_clock::time_point) -> awaitable<Rejoined> {
+      throw Error(Exit::kUnreachable, host.name + ": cannot connect", "this is a test");
+      co_return Rejoined{};
     };
     options.hooks.state = [this](JobState state) { came_into(state); };
     options.hooks.started = [this] { ended("start", 'r'); };
@@ -261,6 +289,7 @@ int run(Size size) {
 }  // namespace dtl
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 64;
-  return dtl::run({std::strtoul(argv[1], nullptr, 10), std::strtoul(argv[2], nullptr, 10)});
+  if (argc != 3 && argc != 4) return 64;
+  return dtl::run({std::strtoul(argv[1], nullptr, 10), std::strtoul(argv[2], nullptr, 10),
+                   argc == 4 ? std::atoi(argv[3]) : 0});
 }

@@ -94,14 +94,14 @@ bool TlsSession::shake_hands() {
 }
 
 std::string TlsSession::read() {
-  std::string plain(kReadBytes, '\0');
+  // Not a string of that size: clearing and allocating it would cost more than most records.
+  std::array<char, kReadBytes> plain;
   std::size_t size = 0;
   const Result result = state_->tls.read(std::as_writable_bytes(std::span(plain)), size);
   if (result == Result::kFailed) throw Error(Exit::kAuth, "cannot read", state_->tls.reason());
   // TLS ends with an alert, so a cut connection cannot look like an orderly end.
   if (result == Result::kClosed) other_has_ended_ = true;
-  plain.resize(result == Result::kDone ? size : 0);
-  return plain;
+  return {plain.data(), result == Result::kDone ? size : 0};
 }
 
 void TlsSession::write(std::string_view plain) {

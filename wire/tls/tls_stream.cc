@@ -9,6 +9,11 @@
 #include "base/error.h"
 
 namespace dtl {
+namespace {
+
+constexpr std::size_t kRecordBytes = 16 << 10;  // the most that TLS allows
+
+}  // namespace
 
 TlsStream::TlsStream(std::shared_ptr<ByteStream> carrier, TlsSession::Side side,
                      const std::string& secret, TlsPurpose purpose)
@@ -54,13 +59,21 @@ awaitable<std::string> TlsStream::read() {
   }
 }
 
+// Small pieces share a record, and all pieces a write: each costs the reader as much as many bytes.
 // What OpenSSL must send after a read (such as a key update) is in its output and goes with the
 // next bytes.
 awaitable<void> TlsStream::write_pieces(std::vector<std::string> pieces) {
+  std::string record;
   for (const std::string& piece : pieces) {
-    session_.write(piece);
-    co_await carrier_->write(session_.take_output());
+    if (record.size() + piece.size() > kRecordBytes) session_.write(std::exchange(record, {}));
+    if (piece.size() > kRecordBytes) {
+      session_.write(piece);
+    } else {
+      record += piece;
+    }
   }
+  session_.write(record);
+  co_await carrier_->write(session_.take_output());
 }
 
 void TlsStream::close() {
