@@ -30,4 +30,7 @@ done
   "$work/dtlaunch-$version"/bin/* "$work/dtlaunch-$version"/lib/libdtring.so.*
 said=$(cd / && PATH=/usr/bin:/bin "$work/dtlaunch-$version/bin/dtlaunch" -np 2 dtring-perf --maxbytes 4K 2>&1) || fail "it says $said"
 ! grep -rlF -e "$build" -e "$work" "$work/dtlaunch-$version" || fail "these know where they were made"
+# Names of sources are the same with and without ccache: base/CMakeLists.txt, dtl_toml.
+! grep -rlE '\.\./(agent|base|launcher|plan|ring|trainer|wire)/[a-z0-9_/]+\.(cc|h)' "$work/dtlaunch-$version/bin" "$work/dtlaunch-$version/lib" ||
+  fail "these contain names of sources as seen from the build folder"
 echo "$name: $(stat -c %s "$build/tarball/$name") bytes, $(du -sb "$work/dtlaunch-$version" | cut -f 1) unpacked"
