@@ -2,11 +2,14 @@
 # DIST-INFO/sboms (PEP 770). Component "sbom", because it needs the programs of all others: a plain
 # `cmake --install` has it, and what installs single components calls packaging/sbom itself.
 find_program(DTL_PYTHON python3)
+if(DTL_PYTHON) # python3-minimal lacks json
+  execute_process(COMMAND ${DTL_PYTHON} -c "import json" RESULT_VARIABLE lacks_json ERROR_QUIET)
+endif()
 set(DTL_SBOM ${CMAKE_SOURCE_DIR}/packaging/sbom)
 if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
   message(STATUS "The programs cannot run here, so no SBOM says what is inside")
   return()
-elseif(NOT DTL_PYTHON)
+elseif(NOT DTL_PYTHON OR lacks_json)
   message(STATUS "No SBOM says what is inside the programs: it takes python3")
   return()
 elseif(DTL_SANITIZE)

@@ -30,6 +30,8 @@ final=$(/usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1])
 keys=$(grep -rlIE -- '-----BEGIN [A-Z ]*PRIVATE KEY-----' "$final/etc" "$final/home" "$final/root" "$final/usr/local" || true)
 [ -z "$keys" ] || fail "the image holds keys: $keys"
 "$here/elf.sh" "$final/usr/local"
+"$here/sbom_check.py" "$final/usr/local/share/doc/dtlaunch/dtlaunch.spdx.json" \
+  "$final"/usr/local/bin/dt* "$final"/usr/local/lib/libdtring.so.*
 
 # Each pod is a copy with its own network; all have the files that a secret would mount.
 secret=$work/secret

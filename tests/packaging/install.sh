@@ -74,10 +74,16 @@ expect_unit() { # FILE WHOLE_PATH_OF_DTAGENT
   [ "$line" = "ExecStart=$2 --service" ] || fail "$1 says $line"
 }
 
+expect_sbom() { # PREFIX
+  command -v python3 >/dev/null || { echo "not tested: the SBOM (python3)"; return 0; }
+  "$(dirname "$0")/sbom_check.py" "$1/share/doc/dtlaunch/dtlaunch.spdx.json" "$1"/bin/* "$1"/lib/libdtring.so.*
+}
+
 touch "$work/stamp"
 sleep 0.01
 install_into --prefix "$work/a prefix"
 expect_programs "$work/a prefix"
+expect_sbom "$work/a prefix"
 expect_library "$work/a prefix"
 expect_unit "$work/a prefix/lib/systemd/user/dtagent.service" "\"$work/a prefix/bin/dtagent\""
 if command -v systemd-analyze >/dev/null; then
@@ -99,6 +105,7 @@ DESTDIR=$work/root install_into --prefix /opt/dtlaunch
 listing "$work/root/opt/dtlaunch" | diff "$work/first" - || fail "DESTDIR makes another tree"
 expect_unit "$work/root/opt/dtlaunch/lib/systemd/user/dtagent.service" /opt/dtlaunch/bin/dtagent
 expect_programs "$work/root/opt/dtlaunch"
+expect_sbom "$work/root/opt/dtlaunch"
 if grep -rlF -- "$work" "$work/root/opt/dtlaunch/lib" "$work/root/opt/dtlaunch/share"; then
   fail "these know where they were staged"
 fi
