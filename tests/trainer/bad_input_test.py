@@ -200,6 +200,8 @@ def check_models(bench):
         bench.expect("too many frozen layers", bench.train(
             folder, "--overwrite_output_dir", "--freeze_layers", frozen), 64, "the model has 1 layer",
             "Try: --freeze_layers 0")
+    bench.expect("frozen layers without a training", bench.evaluate(folder, "--freeze_layers", "7"), 0,
+                 "--freeze_layers has no effect here: it needs --do_train")
     choices, numbers, pairs = (bench.root / name for name in ("choices.csv", "numbers.tsv", "queries.csv"))
     choices.write_text("sent1,sent2,ending0,ending1,label\n" + "good,and,kind,rude,0\n" * 4)
     numbers.write_text("label\ttext\n" + "0.5\tgood and kind\n1.5\tbad and rude\n" * 4)

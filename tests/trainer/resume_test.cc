@@ -247,8 +247,11 @@ TEST(SavedState, NoticesAnotherScheduleOrMomentum) {
   EXPECT_THAT(saved.complaint(), HasSubstr("lr_scheduler_kwargs differ"));
   saved.replace("\"schedule_cycles\": 0.5", "\"schedule_cycles\": 2.0");
   EXPECT_EQ(saved.complaint(), "");
+  saved.setup.settings.optimizer.frozen_layers = 1;
+  EXPECT_THAT(saved.complaint(), HasSubstr("was 0 and is 1. Try: --freeze_layers 0"));
   saved.setup.settings.optimizer.momentum = 0.5;
   EXPECT_THAT(saved.complaint(), HasSubstr("momentum (--optim_args) was 0 and is 0.5"));
+  saved.setup.settings.optimizer.frozen_layers = 0;
   saved.replace("\"schedule_decay_type\": \"cosine\"", "\"schedule_decay_type\": \"wave\"");
   EXPECT_THAT(saved.complaint(), HasSubstr("'schedule_decay_type' is 'wave'"));
 }

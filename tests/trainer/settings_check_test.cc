@@ -56,6 +56,12 @@ TEST(Task, IsWhatTheOptionsSay) {
   EXPECT_EQ(task({"--doc_stride", "64"}, "t.json"), "qa");
   EXPECT_THAT(complaint({"--doc_stride", "64"}),  // the file is t.tsv
               HasSubstr("--doc_stride: only for question answering, whose files are SQuAD's"));
+  EXPECT_THAT(
+      [] {
+        parse_settings({"--model_name_or_path", "m", "--do_eval", "--validation_file", "v.csv",
+                        "--output_dir", "out", "--n_best_size", "5"});
+      },
+      testing::ThrowsMessage<Error>(HasSubstr("not v.csv. Try: --validation_file FILE.json")));
   EXPECT_EQ(task({"--version_2_with_negative"}, "t.json"), "qa");
   EXPECT_EQ(task({"--task", "qa"}, "t.csv"), "qa");
   EXPECT_EQ(task({}, "t.conll"), "token_classification");

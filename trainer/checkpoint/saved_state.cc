@@ -262,12 +262,16 @@ TrainingState read_training_state(const std::string& folder, const ParameterLayo
   TrainingState state;
   text.get("step", state.step);
   if (state.step < 0) text.fail("'step' is negative");
-  const std::vector<std::string> other = differences(run_in(text), identity);
+  const RunIdentity saved = run_in(text);
+  const std::vector<std::string> other = differences(saved, identity);
   if (!other.empty()) {
+    const int frozen = saved.optimizer.frozen_layers;
+    const bool only_frozen = other.size() == 1 && frozen != identity.optimizer.frozen_layers;
     throw Error(
         Exit::kBadInput, fmt::format("{}: cannot resume", folder),
         fmt::format("this run differs from that of the checkpoint: {}", fmt::join(other, "; ")),
-        "--resume_from_checkpoint false --overwrite_output_dir");
+        only_frozen ? fmt::format("--freeze_layers {}", frozen)
+                    : "--resume_from_checkpoint false --overwrite_output_dir");
   }
   const SafetensorsFile model(fs::path(folder) / "model.safetensors");
   const OptimizerState kept = optimizer_state(layout, identity.optimizer);

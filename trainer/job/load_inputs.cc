@@ -37,7 +37,8 @@ void check_types(const Settings& s, const Prepared& prepared) {
 }
 
 void check_frozen(const Settings& s, const ModelConfig& config) {
-  if (s.freeze_layers <= config.layers) return;
+  // Without a training, a line has said that the option has no effect.
+  if (!s.do_train || s.freeze_layers <= config.layers) return;
   throw Error(Exit::kUsage, fmt::format("--freeze_layers {}", s.freeze_layers),
               fmt::format("the model has {}", plural(config.layers, "layer")),
               fmt::format("--freeze_layers {}", config.layers - 1));

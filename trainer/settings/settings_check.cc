@@ -65,11 +65,20 @@ bool is_better_low(const std::string& metric) {
          std::find(kErrors.begin(), kErrors.end(), metric) != kErrors.end();
 }
 
+struct GivenFile {
+  const char* option = "--train_file";
+  std::string path;  // empty: none is given
+};
+
+GivenFile first_given_file(const Settings& s) {
+  if (!s.train_file.empty()) return {"--train_file", s.train_file};
+  if (!s.validation_file.empty()) return {"--validation_file", s.validation_file};
+  if (!s.test_file.empty()) return {"--test_file", s.test_file};
+  return {};
+}
+
 std::string first_file(const Settings& s) {
-  for (const std::string* file : {&s.train_file, &s.validation_file, &s.test_file}) {
-    if (!file->empty()) return *file;
-  }
-  return "";
+  return first_given_file(s).path;
 }
 
 // The task that has all of these options, if there is one; else the first one's.
@@ -101,7 +110,7 @@ std::string task_of_options(Settings& s) {
     require(task != "qa" || !tables, fmt::format("--{}", s.task_option),
             fmt::format("only for {}, whose files are SQuAD's .json, and not {}",
                         task_rules(task).words, first_file(s)),
-            "--train_file FILE.json");
+            fmt::format("{} FILE.json", first_given_file(s).option));
     return task;
   }
   // SQuAD files are .json, not .jsonl, .csv or .tsv.
