@@ -71,4 +71,14 @@ std::string meant_subcommand(std::string_view word) {
   return near;
 }
 
+std::string similar_subcommand(std::string_view word) {
+  for (const Subcommand& subcommand : subcommand_table()) {
+    const std::string_view name = subcommand.name;
+    if (word.size() > 1 && (word.starts_with(name) || name.starts_with(word))) {
+      return std::string(name);
+    }
+  }
+  return {};
+}
+
 }  // namespace dtl

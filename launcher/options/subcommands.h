@@ -30,4 +30,8 @@ std::string summary_sentence(const Subcommand& subcommand);
 // none.
 std::string meant_subcommand(std::string_view word);
 
+// The first subcommand that begins like `word`, "ps" for "psss", to show beside a word that may be
+// a program of other hosts. Empty: none.
+std::string similar_subcommand(std::string_view word);
+
 }  // namespace dtl

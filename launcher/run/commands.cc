@@ -110,6 +110,12 @@ void refuse_misspelt_command(const std::string& word) {
       fmt::format("dtlaunch {}, or dtlaunch -- {} if it is a program of the hosts", meant, word));
 }
 
+void notice_unknown_word(const std::string& word) {
+  const std::string near = similar_subcommand(word);
+  log_notice(message_text(one_shell_word(word), "neither a command of dtlaunch nor a program here",
+                          near.empty() ? "dtlaunch help" : "dtlaunch " + near));
+}
+
 // "help", "help ps" and "version", as in other programs; "help hosts" stays as it is. Not for words
 // that are programs on this machine, so a program called help still starts.
 std::vector<std::string> options_for_words(std::vector<std::string> words) {
@@ -200,8 +206,11 @@ std::optional<int> run_first_word(std::vector<std::string>& arguments,
     return 0;
   }
   // After the hidden commands, whose names no program has. "help" has become --help.
-  if (is_word && arguments[0] != kSubmitCommand && arguments[0][0] != '-')
+  if (is_word && arguments[0] != kSubmitCommand && arguments[0][0] != '-') {
     refuse_misspelt_command(arguments[0]);
+    // Other hosts may have it; but a single word is rather a command.
+    if (arguments.size() == 1) notice_unknown_word(arguments[0]);
+  }
   return std::nullopt;
 }
 

@@ -268,6 +268,9 @@ TEST(Subcommands, KnowTheWordsOfSchedulers) {
                                      {"cancle", "cancel"}}) {
     EXPECT_EQ(meant_subcommand(theirs), ours);
   }
+  EXPECT_EQ(meant_subcommand("psss") + similar_subcommand("psss"), "ps");
+  EXPECT_EQ(similar_subcommand("hist"), "history");
+  EXPECT_EQ(similar_subcommand("foo") + similar_subcommand("p") + similar_subcommand(""), "");
 }
 
 }  // namespace
