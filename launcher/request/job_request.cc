@@ -14,6 +14,7 @@
 #include "base/host_name.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "launcher/options/subcommands.h"
 #include "launcher/options/trusted_file.h"
 #include "launcher/request/encryption.h"
 #include "launcher/request/host_checks.h"
@@ -279,6 +280,20 @@ std::vector<Host> take_spares(std::optional<SizeRange> host_range, Request& requ
   return spares;
 }
 
+// Whether a line without a program can ask for the demonstration: what belongs to a program cannot.
+void check_demonstration(const CommandLine& line) {
+  if (line.program_taken) throw *line.program_taken;
+  for (const TypedOption& option : line.given) {
+    if (option.typed != kSubmitCommand) continue;
+    throw option_error(option.typed, "it needs a program, or a job file that names one",
+                       "dtlaunch submit -np 2 dttrain --demo");
+  }
+  if (line.is_given("-env")) {
+    throw option_error("-env", "it is for one program, and the line has none",
+                       "-genv in its place, or the program at the end of the line");
+  }
+}
+
 }  // namespace
 
 JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
@@ -314,7 +329,7 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   settings.streams.stdin_for = input_choice(line.shown);
   // Neither the command line nor a job file names a program.
   if (request.programs[0].command.empty()) {
-    if (line.program_taken) throw *line.program_taken;
+    check_demonstration(line);
     request.programs[0].command = {"dttrain", "--demo"};
     settings.notices.push_back((file ? file->path + ": names no program"
                                      : "no program given and no ./dtlaunch.toml here") +

@@ -104,6 +104,15 @@ launch --push -np 1 true # an option that resembles a subcommand
 expect_status 0
 launch -- doctr
 expect_status 127
+launch psss
+expect_status 127
+expect_err '^dtlaunch: psss: neither a command of dtlaunch nor a program here\. Try: dtlaunch ps$'
+launch submit
+expect_status 64
+expect_err '^dtlaunch: submit: it needs a program, .* Try: dtlaunch submit -np 2 dttrain --demo$'
+launch -env A=1
+expect_status 64
+expect_err '^dtlaunch: -env A=1: it is for one program, '
 mkdir -p "$work/bin"
 printf '#!/bin/sh\necho my own status\n' >"$work/bin/status"
 chmod +x "$work/bin/status"

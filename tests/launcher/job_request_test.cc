@@ -302,6 +302,19 @@ TEST_F(JobRequestTest, RunsTheDemonstrationWhenThereIsNothingElse) {
   EXPECT_THAT(settings.notices, ElementsAre(HasSubstr("demonstration")));
 }
 
+TEST_F(JobRequestTest, RunsNoDemonstrationForALineThatForgetsItsProgram) {
+  const std::string path = file("job.toml", "ranks = 2\n");
+  EXPECT_THAT(
+      [&] {
+        describe({"-c", path, "-env", "A=1"});
+      },
+      testing::ThrowsMessage<Error>(HasSubstr("-env: it is for one program")));
+  CommandLine line = parse_command_line({"-c", path});
+  line.given.push_back({"--detach", "submit"});
+  EXPECT_THAT([&] { describe_job(read_job_inputs(line, around_), around_); },
+              testing::ThrowsMessage<Error>(HasSubstr("submit: it needs a program")));
+}
+
 TEST_F(JobRequestTest, AJobOfNoFixedSizeTakesAsManyHostsAsItMay) {
   const JobSettings settings = describe({"-hosts", "a,b,c,d", "--nnodes", "2:3", "-ppn", "1", "p"});
   EXPECT_TRUE(settings.request.elastic);
