@@ -177,8 +177,6 @@ DTL_HIDDEN int _dl_find_object(void* address, dl_find_object* found) noexcept { 
 
 #endif
 
-#if defined(__x86_64__)
-
 // Old functions that newer versions of glibc have in a new version too: calls go to that of glibc
 // 2.28 and before, which every glibc keeps. The new ones do nothing new: 2.34 moved libpthread and
 // libdl into libc, and 2.29 took the handler of errors from exp(3). Each is a jump, so that
@@ -186,21 +184,32 @@ DTL_HIDDEN int _dl_find_object(void* address, dl_find_object* found) noexcept { 
 // missing here.
 //
 // from_glibc FUNCTION, VERSION [, NAME]: calls go to NAME@GLIBC_VERSION; NAME is FUNCTION without
-// it.
+// it. On arm64, glibc began with 2.17, whatever the version on x86-64.
+#if defined(__x86_64__)
+#define DTL_VERSION_OF_GLIBC "\\version"
+#define DTL_JUMP "endbr64; jmp *older_\\function\\()@GOTPCREL(%rip)"
+#elif defined(__aarch64__)
+#define DTL_VERSION_OF_GLIBC "2.17"
+#define DTL_JUMP                                    \
+  "hint 34; adrp x16, :got:older_\\function\\();  " \
+  "ldr x16, [x16, :got_lo12:older_\\function\\()]; br x16"  // hint 34: bti c
+#endif
+
+#ifdef DTL_JUMP
+
 __asm__(R"(
   .macro from_glibc function, version, name
     .ifb \name
-      .symver older_\function, \function\()@GLIBC_\version
+      .symver older_\function, \function\()@GLIBC_)" DTL_VERSION_OF_GLIBC R"(
     .else
-      .symver older_\function, \name\()@GLIBC_\version
+      .symver older_\function, \name\()@GLIBC_)" DTL_VERSION_OF_GLIBC R"(
     .endif
     .globl \function
     .hidden \function
-    .type \function, @function
+    .type \function, %function
   \function:
     .cfi_startproc
-    endbr64
-    jmp *older_\function\()@GOTPCREL(%rip)
+    )" DTL_JUMP R"(
     .cfi_endproc
     .size \function, . - \function
   .endm

@@ -3,6 +3,12 @@
 // passes none. Only for programs, not for libraries or static programs.
 
 #if defined(__x86_64__)
+#define DTL_FIRST_GLIBC "2.2.5"
+#elif defined(__aarch64__)
+#define DTL_FIRST_GLIBC "2.17"
+#endif
+
+#ifdef DTL_FIRST_GLIBC
 
 using Constructor = void(int, char**, char**);
 
@@ -14,7 +20,7 @@ int older_libc_start_main(int (*main)(int, char**, char**), int count, char** ar
                           Constructor* construct, void (*destroy)(), void (*end_of_loader)(),
                           void* stack_end);
 }
-__asm__(".symver older_libc_start_main, __libc_start_main@GLIBC_2.2.5");
+__asm__(".symver older_libc_start_main, __libc_start_main@GLIBC_" DTL_FIRST_GLIBC);
 
 namespace {
 

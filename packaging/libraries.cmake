@@ -116,7 +116,7 @@ function(dtl_self_contained target)
   if(type STREQUAL "EXECUTABLE")
     target_link_libraries(${target} PRIVATE dtl_older_start)
   endif()
-  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")  # before glibc 2.34, threads and dlopen() are libraries of their own
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|aarch64)$")  # before glibc 2.34, threads and dlopen() are libraries of their own
     target_link_options(${target} PRIVATE
                         -Wl,--push-state,--no-as-needed,-l:libpthread.so.0,-l:libdl.so.2,--pop-state)
   endif()
