@@ -219,12 +219,12 @@ void print_machine() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const char* name : {"scalar", "avx2", "avx512"}) {
+  for (const char* name : {"scalar", "avx2", "avx512", "neon"}) {
     const Kernels* set = dtl::ring::kernels_named(name);
     if (set != nullptr && (argc < 2 || std::strcmp(argv[1], name) == 0)) kernels.push_back(set);
   }
   if (argc > 2 || kernels.empty()) {
-    std::fprintf(stderr, "usage: kernels_bench [scalar|avx2|avx512]\n");
+    std::fprintf(stderr, "usage: kernels_bench [scalar|avx2|avx512|neon]\n");
     return 64;
   }
   print_machine();

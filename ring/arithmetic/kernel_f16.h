@@ -1,12 +1,14 @@
 #pragma once
-// The hand-written part of the loops over wire elements: binary16 with x86's instructions, which a
-// vectorizing compiler does not use. They give the same bits as F16 in
+// The hand-written part of the loops over wire elements: binary16 with the CPU's instructions,
+// which a vectorizing compiler does not use. They give the same bits as F16 in
 // ring/arithmetic/kernel_ops.h, which does the rest of the loop, so results do not depend on where
 // the vectors end. Internal linkage (see kernel_loops.h).
 
 #include "ring/arithmetic/kernel_ops.h"
 #if defined(__AVX512F__) || defined(__F16C__)
 #include <immintrin.h>
+#elif defined(DTL_NEON)
+#include <arm_neon.h>
 #endif
 
 namespace dtl::ring {
@@ -64,6 +66,27 @@ inline Halves narrow_vector(Floats value) {
 }
 inline Floats all_equal(float value) {
   return _mm256_set1_ps(value);
+}
+#elif defined(DTL_NEON)
+#define DTL_F16_BY_HAND
+using Floats = float32x4_t;
+using Halves = uint16x4_t;
+typedef uint16x4_t HalvesMemory __attribute__((aligned(1), may_alias));
+typedef float32x4_t FloatsMemory __attribute__((aligned(1), may_alias));
+inline Floats load(const void* in) {
+  return *static_cast<const FloatsMemory*>(in);
+}
+inline void store(void* out, Floats value) {
+  *static_cast<FloatsMemory*>(out) = value;
+}
+inline Floats widen_vector(Halves halves) {
+  return vcvt_f32_f16(vreinterpret_f16_u16(halves));
+}
+inline Halves narrow_vector(Floats value) {
+  return vreinterpret_u16_f16(vcvt_f16_f32(value));
+}
+inline Floats all_equal(float value) {
+  return vdupq_n_f32(value);
 }
 #endif
 

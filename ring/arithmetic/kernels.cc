@@ -24,6 +24,8 @@ const Kernels& best_kernels() {
 #if defined(__x86_64__)
   if (has_avx512()) return kAvx512Kernels;
   if (has_avx2()) return kAvx2Kernels;
+#elif defined(__aarch64__)
+  return kNeonKernels;
 #endif
   return kScalarKernels;
 }
@@ -34,6 +36,8 @@ const Kernels* kernels_named(const char* name) {
 #if defined(__x86_64__)
   if (std::strcmp(name, kAvx512Kernels.name) == 0) return has_avx512() ? &kAvx512Kernels : nullptr;
   if (std::strcmp(name, kAvx2Kernels.name) == 0) return has_avx2() ? &kAvx2Kernels : nullptr;
+#elif defined(__aarch64__)
+  if (std::strcmp(name, kNeonKernels.name) == 0) return &kNeonKernels;
 #endif
   return std::strcmp(name, kScalarKernels.name) == 0 ? &kScalarKernels : nullptr;
 }

@@ -39,8 +39,8 @@ struct Kernels {
   [[nodiscard]] const Format& format(Wire wire) const { return wire == Wire::kBf16 ? bf16 : f16; }
 };
 
-// The kernels with this name ("scalar", "avx2", "avx512"); nullptr if this CPU or this build lacks
-// them.
+// The kernels with this name ("scalar", "avx2", "avx512", on arm64 "scalar", "neon"); nullptr if
+// this CPU or this build lacks them.
 const Kernels* kernels_named(const char* name);
 // The kernels with this name, else the best ones: an unsupported name must not end a job. nullptr:
 // the best ones.

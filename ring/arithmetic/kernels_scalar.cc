@@ -1,5 +1,5 @@
-// The kernels for any CPU, using the build's baseline (SSE2 on x86-64). Tests compare the others
-// with these.
+// The kernels for any CPU, using the build's baseline (SSE2 on x86-64; no vectors on
+// arm64). Tests compare the others with these.
 #include "ring/arithmetic/kernel_loops.h"
 #include "ring/arithmetic/kernel_tables.h"
 

@@ -26,8 +26,8 @@ bool is_float(int dtype) {
   return dtype == DT_F16 || dtype == DT_BF16 || dtype == DT_F32 || dtype == DT_F64;
 }
 
-// DTRING_KERNELS=scalar, avx2 or avx512 selects others than the best, for comparison. Read once, at
-// the first use.
+// DTRING_KERNELS=scalar, avx2, avx512 or neon selects others than the best, for comparison. Read
+// once, at the first use.
 const Kernels& kernels() {
   static const Kernels& chosen = kernels_or_best(std::getenv("DTRING_KERNELS"));
   return chosen;

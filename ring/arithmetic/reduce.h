@@ -1,7 +1,7 @@
 #pragma once
 // The arithmetic of the collectives: element types, operations, and the wire formats of floats.
-// Chosen once for the CPU (AVX-512, AVX2 with F16C, else plain C++); all give the same bits, so
-// that different kinds of hosts can sum together. Pure; no allocation. Knows nothing of ranks.
+// Chosen once for the CPU (AVX-512, AVX2 with F16C, NEON, else plain C++); all give the same bits,
+// so that different kinds of hosts can sum together. Pure; no allocation. Knows nothing of ranks.
 
 #include <cstddef>
 #include <cstdint>

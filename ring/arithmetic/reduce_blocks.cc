@@ -45,6 +45,21 @@ class DefaultFloatMode {
     return (mode_ & ~kSeen) != kDefault;
   }
   unsigned mode_;
+#elif defined(__aarch64__)
+  DefaultFloatMode() {
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode_));
+    if (mode_ != kDefault) set(kDefault);
+  }
+  ~DefaultFloatMode() {
+    if (mode_ != kDefault) set(mode_);
+  }
+
+ private:
+  static constexpr std::uint64_t kDefault = 0;  // exception flags are in another register, FPSR
+  static void set(std::uint64_t mode) {
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode) : "memory");
+  }
+  std::uint64_t mode_;
 #else
   DefaultFloatMode() {}
 #endif

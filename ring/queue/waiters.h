@@ -61,6 +61,8 @@ class Waiters {
       for (int i = 0; i < kPauses; ++i) {
 #if defined(__x86_64__)
         __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        __asm__ volatile("yield");
 #endif
       }
       std::this_thread::yield();  // the communication thread may be on this core

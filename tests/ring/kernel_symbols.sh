@@ -4,7 +4,7 @@
 set -eu
 archive=$1
 found=0
-for set in scalar avx2 avx512; do
+for set in scalar avx2 avx512 neon; do
   symbols=$(nm -C "$archive" | awk -v object="kernels_$set.cc.o:" '
     /:$/ { inside = $0 == object; next }
     inside && $2 ~ /^[A-Zuvw]$/ && $2 != "U"')

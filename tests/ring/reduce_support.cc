@@ -197,7 +197,7 @@ std::uint64_t random_bits(int dtype, std::mt19937_64& random) {
 
 std::vector<const Kernels*> all_kernels() {
   std::vector<const Kernels*> all;
-  for (const char* name : {"scalar", "avx2", "avx512"}) {
+  for (const char* name : {"scalar", "avx2", "avx512", "neon"}) {
     if (const Kernels* kernels = kernels_named(name)) all.push_back(kernels);
   }
   return all;

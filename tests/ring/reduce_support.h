@@ -8,8 +8,35 @@
 #include <vector>
 
 #include "ring/arithmetic/kernels.h"
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 namespace dtl::ring {
+
+// The thread's mode of float arithmetic. kFlushing: denormals are zero. kStrange: that, rounding
+// down and a trap for every exception, or on arm64 a single NaN.
+#if defined(__x86_64__)
+using FloatMode = unsigned;
+constexpr FloatMode kFlushing = 0x9fc0, kStrange = 0xa040;
+inline FloatMode float_mode() {
+  return _mm_getcsr();
+}
+inline void set_float_mode(FloatMode mode) {
+  _mm_setcsr(mode);
+}
+#elif defined(__aarch64__)
+using FloatMode = std::uint64_t;
+constexpr FloatMode kFlushing = 1 << 24, kStrange = kFlushing | 2 << 22 | 1 << 25;
+inline FloatMode float_mode() {
+  FloatMode mode;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+  return mode;
+}
+inline void set_float_mode(FloatMode mode) {
+  __asm__ volatile("msr fpcr, %0" : : "r"(mode) : "memory");
+}
+#endif
 
 using Bytes = std::vector<std::byte>;
 

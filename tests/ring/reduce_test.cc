@@ -6,9 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <string>
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
 
 #include "ring/arithmetic/kernels.h"
 #include "tests/ring/reduce_support.h"
@@ -242,8 +239,6 @@ TEST(ReduceKernels, UnknownNameMeansTheBest) {
   EXPECT_STREQ(kernels_or_best("scalar").name, "scalar");
 }
 
-#if defined(__x86_64__)
-// Sets flush-to-zero, denormals-are-zero, rounding down, and a trap for every exception.
 TEST(ReduceKernels, IgnoreTheFloatModeOfTheThread) {
   std::mt19937_64 random(5);
   std::vector<Bytes> values;
@@ -254,17 +249,16 @@ TEST(ReduceKernels, IgnoreTheFloatModeOfTheThread) {
     Bytes sum(4000), quotient = expected;
     std::vector<Operand> operands;
     for (const auto& value : values) operands.push_back({value.data(), Wire::kExact});
-    const unsigned usual = _mm_getcsr(), strange = 0xa040;
-    _mm_setcsr(strange);
+    const FloatMode usual = float_mode();
+    set_float_mode(kStrange);
     combine_with(*kernels, DT_F32, DT_SUM, sum.data(), operands.data(), 3, 1000);
     divide_with(*kernels, DT_F32, quotient.data(), 1000, 3);
-    const unsigned after = _mm_getcsr();
-    _mm_setcsr(usual);
-    EXPECT_EQ(after, strange);
+    const FloatMode after = float_mode();
+    set_float_mode(usual);
+    EXPECT_EQ(after, kStrange);
     EXPECT_TRUE(sum == expected && quotient == quotients) << kernels->name;
   }
 }
-#endif
 
 }  // namespace
 }  // namespace dtl::ring::reduce_test

@@ -5,9 +5,6 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
 
 #include "ring/arithmetic/reduce.h"
 #include "tests/ring/reduce_support.h"
@@ -159,23 +156,20 @@ TEST_P(WireFormat, TakesAnyAddressAndCount) {
   }
 }
 
-#if defined(__x86_64__)
 TEST_P(WireFormat, DenormalsSurviveFlushToZero) {
-  constexpr unsigned kFlushAndZero = 0x8040;
   const Halves halves = every_half();
   for (const Kernels* kernels : all_kernels()) {
     const auto floats = to_floats(*kernels, GetParam(), halves);
     const Halves expected = to_halves(*kernels, GetParam(), floats);
-    const unsigned usual = _mm_getcsr();
-    _mm_setcsr(usual | kFlushAndZero);
+    const FloatMode usual = float_mode();
+    set_float_mode(kFlushing);
     const auto flushed = to_floats(*kernels, GetParam(), halves);
     const Halves back = to_halves(*kernels, GetParam(), floats);
-    _mm_setcsr(usual);
+    set_float_mode(usual);
     EXPECT_EQ(std::memcmp(flushed.data(), floats.data(), floats.size() * sizeof(float)), 0);
     EXPECT_EQ(back, expected) << kernels->name;
   }
 }
-#endif
 
 INSTANTIATE_TEST_SUITE_P(Both, WireFormat, ::testing::Values(Wire::kBf16, Wire::kF16),
                          [](const auto& test) {
