@@ -2,15 +2,17 @@
 // as one of many ranks. Reads the command line, joins the ranks, and turns Errors into messages and
 // exit statuses. job/fine_tune.cc does the run's work.
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <thread>
 #include <vector>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "base/error.h"
 #include "base/log.h"
@@ -33,9 +35,16 @@ using namespace std::chrono_literals;
 // Optimizer moments of words that no longer occur decay into denormal numbers, which are a hundred
 // times slower on many CPUs. Threads inherit this setting.
 void flush_denormals() {
+#if defined(__x86_64__)
   // Bits of MXCSR (Intel SDM, volume 1, 10.2.3).
   constexpr unsigned kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
   _mm_setcsr(_mm_getcsr() | kFlushToZero | kDenormalsAreZero);
+#elif defined(__aarch64__)
+  constexpr std::uint64_t kFlushToZero = 1 << 24;  // of FPCR, for operands and results
+  std::uint64_t mode;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+  __asm__ volatile("msr fpcr, %0" : : "r"(mode | kFlushToZero));
+#endif
 }
 
 constexpr auto kTimeToComplain = 3s;  // time for rank 0's message; 64 hosts start in half a second
@@ -80,7 +89,7 @@ int check_line(const std::vector<std::string>& arguments) {
 // Joins the ranks for work(group).
 template <class Work>
 int with_ranks(const Work& work) {
-  // Must run before any thread starts: threads inherit MXCSR.
+  // Must run before any thread starts: threads inherit this mode.
   flush_denormals();
   Ranks group = Ranks::join();
   try {

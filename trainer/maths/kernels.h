@@ -132,7 +132,7 @@ const Kernels<double>& kernels<double>();
 const OptimizerKernels& optimizer_kernels();
 const RoundingKernels& rounding_kernels();
 
-// "x86-64-v4", "x86-64-v3" or "x86-64".
+// "x86-64-v4", "x86-64-v3", "x86-64" or, on arm64, "armv8-a".
 const char* kernel_level();
 
 }  // namespace dtl::trainer

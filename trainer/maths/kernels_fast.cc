@@ -1,10 +1,17 @@
 // Compiled once per x86-64 level with -ffast-math, which lets the compiler use libmvec's vector exp
-// and erf (4 ULP). As in kernels_exact.cc, do not call inline functions of the standard library.
-// Bits may differ between levels: ranks sum these gradients, and all of them get the same sum.
+// and erf (4 ULP), or on arm64 those of vector_math_neon.cc. As in kernels_exact.cc, do not call
+// inline functions of the standard library. Bits may differ between levels: ranks sum these
+// gradients, and all of them get the same sum.
 
 #include <math.h>
 
 #include "trainer/maths/kernels_level.h"
+
+#if defined(__aarch64__)
+// Says that these have vector forms, as headers of glibc 2.38 and later do.
+extern "C" __attribute__((simd("notinbranch"))) float expf(float) noexcept;
+extern "C" __attribute__((simd("notinbranch"))) float erff(float) noexcept;
+#endif
 
 namespace dtl::trainer::DTL_LEVEL {
 namespace {

@@ -13,7 +13,9 @@
   }
 
 DTL_DECLARE_LEVEL(level_base)
+#if defined(__x86_64__)
 DTL_DECLARE_LEVEL(level_v3)
 DTL_DECLARE_LEVEL(level_v4)
+#endif
 
 #undef DTL_DECLARE_LEVEL

@@ -2,9 +2,11 @@
 // returns the reason; only the caller decides whether that is an error.
 #include "trainer/maths/onednn.h"
 
-#include <cpuid.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <cstdlib>
 
@@ -61,12 +63,24 @@ bool find_all(void* library, OneDnn& f) {
 // Reads CPUID (Intel SDM, leaf 7): AVX512_BF16 is EAX bit 5 of subleaf 1, AMX-BF16 EDX bit 22 of
 // subleaf 0. Empty: neither.
 std::string cpu_instructions() {
+#if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
   const bool amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1U) != 0;
   const bool avx512 = __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1U) != 0;
   if (!__builtin_cpu_supports("avx512f")) return "";  // also checks the operating system
   return amx ? "amx_bf16" : avx512 ? "avx512_bf16" : "";
+#else
+  return "";  // oneDNN of Debian computes bf16 on arm64 without its instructions
+#endif
 }
+
+#if defined(__x86_64__)
+constexpr const char* kWithout =
+    "this CPU has no bf16 instructions (AVX512_BF16 or AMX), and emulation is slower than float";
+#else
+constexpr const char* kWithout =
+    "bf16 needs an x86-64 CPU with AVX512_BF16 or AMX, and emulation is slower than float";
+#endif
 
 struct Loaded {
   OneDnn functions;
@@ -78,9 +92,7 @@ Loaded load() {
   Loaded result;
   result.support.name = cpu_instructions();
   if (result.support.name.empty()) {
-    result.support.reason =
-        "this CPU has no bf16 instructions (AVX512_BF16 or AMX), and emulation is slower than "
-        "float";
+    result.support.reason = kWithout;
     return result;
   }
   void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // never closed: OpenMP would crash

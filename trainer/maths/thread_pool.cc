@@ -42,6 +42,8 @@ void pin_this_thread(int cpu) {
 void pause_cpu() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
 #endif
 }
 
