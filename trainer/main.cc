@@ -22,6 +22,7 @@
 #include "trainer/encode/encode_texts.h"
 #include "trainer/init/init_model.h"
 #include "trainer/job/fine_tune.h"
+#include "trainer/job/one_architecture.h"
 #include "trainer/job/stop_signal.h"
 #include "trainer/libraries.h"
 #include "trainer/report/progress.h"
@@ -93,6 +94,7 @@ int with_ranks(const Work& work) {
   flush_denormals();
   Ranks group = Ranks::join();
   try {
+    require_one_architecture(group);
     return work(group);
   } catch (const Error& error) {
     // The rank that failed has printed the error. When ranks end with kPeerFailed, dtlaunch waits
