@@ -167,11 +167,13 @@ void tell_memory(Facts& facts) {
 
 void tell_cpu(Facts& facts) {
   facts.add("cpu.model", value_in("/proc/cpuinfo", "model name", ':'));
-  const auto flags = split(value_in("/proc/cpuinfo", "flags", ':'), ' ');
+  std::string line = value_in("/proc/cpuinfo", "flags", ':');
+  if (line.empty()) line = value_in("/proc/cpuinfo", "Features", ':');  // arm64
+  const auto flags = split(line, ' ');
   const std::set<std::string> all(flags.begin(), flags.end());
   std::string found;
-  for (const char* flag :
-       {"avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile", "amx_int8", "amx_bf16"}) {
+  for (const char* flag : {"avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile", "amx_int8",
+                           "amx_bf16", "asimdhp", "asimddp", "sve", "sve2", "bf16", "i8mm"}) {
     if (all.contains(flag)) found += (found.empty() ? "" : " ") + std::string(flag);
   }
   if (!all.empty() && !flags[0].empty()) facts.add("cpu.features", found.empty() ? "none" : found);
