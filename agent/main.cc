@@ -18,6 +18,7 @@
 
 #include "agent/ask/ask_job.h"
 #include "agent/cloud/cloud_talk.h"
+#include "agent/container/holder.h"
 #include "agent/cores/core_owner.h"
 #include "agent/cores/cores_text.h"
 #include "agent/cores/tickets.h"
@@ -306,6 +307,7 @@ Exit run(const AgentOptions& asked, CommandLine line) {
   if (asked.bridge) return bridge();
   if (!asked.rejoin.empty()) return rejoin(id_of("--rejoin", asked.rejoin));
   if (asked.service) return run_service(own_folder(), asked.allow_root);
+  if (asked.hold) return hold_container();
   if (asked.jobs) return list_jobs();
   if (asked.cores) return list_cores();
   if (asked.clean) return clean_up();

@@ -28,6 +28,7 @@ struct AgentOptions {
   std::string watch;      // --watch; words has the period
   bool follow = false, from_end = false;
   std::string after;    // --after
+  bool hold = false;    // --hold
   std::string end;      // --end; words has the signal
   std::string receive;  // --receive; words has the files
   std::string shell;    // --completion

@@ -133,11 +133,16 @@ bool GuardLink::send_front() {
     cmsghdr* attached = CMSG_FIRSTHDR(&message);
     attached->cmsg_level = SOL_SOCKET;
     attached->cmsg_type = SCM_RIGHTS;
-    const std::size_t count = kSpawnFds - ((*front.files)[kPmiSourceFd].valid() ? 0 : 1);
+    int fds[kSpawnFds];
+    std::size_t count = 0;
+    front.request.attached = 0;
+    for (std::size_t i = 0; i < kSpawnFds; ++i) {
+      if (!(*front.files)[i].valid()) continue;
+      front.request.attached |= 1U << i;
+      fds[count++] = (*front.files)[i].get();
+    }
     attached->cmsg_len = CMSG_LEN(sizeof(int) * count);
     message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-    int fds[kSpawnFds];
-    for (std::size_t i = 0; i < count; ++i) fds[i] = (*front.files)[i].get();
     std::memcpy(CMSG_DATA(attached), fds, sizeof(int) * count);
   }
   const ssize_t n = ::sendmsg(link_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);

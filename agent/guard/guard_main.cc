@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -121,6 +122,25 @@ void close_attached(msghdr& message) {
   }
 }
 
+// False if not exactly the descriptors came that `which` names. MSG_CTRUNC means that some were
+// lost; the rest are useless.
+bool take_descriptors(msghdr& message, std::uint32_t which, int (&fds)[kSpawnFds]) {
+  const cmsghdr* attached = CMSG_FIRSTHDR(&message);
+  const auto count = static_cast<std::size_t>(std::popcount(which));
+  if (attached == nullptr || attached->cmsg_type != SCM_RIGHTS || which >> kSpawnFds != 0 ||
+      attached->cmsg_len != CMSG_LEN(count * sizeof(int)) ||
+      (message.msg_flags & MSG_CTRUNC) != 0) {
+    return false;
+  }
+  const unsigned char* at = CMSG_DATA(attached);
+  for (int i = 0; i < kSpawnFds; ++i) {
+    if ((which >> i & 1) == 0) continue;
+    std::memcpy(&fds[i], at, sizeof(int));
+    at += sizeof(int);
+  }
+  return true;
+}
+
 // Handles one request; false if none waits. The end of the link is an event too.
 bool take_request(Guard& guard) {
   GuardRequest request;
@@ -140,17 +160,7 @@ bool take_request(Guard& guard) {
   guard.heard_ms = boot_time_ms();
   int fds[kSpawnFds];
   for (int& fd : fds) fd = -1;  // fails when the specification is mapped
-  const cmsghdr* attached = CMSG_FIRSTHDR(&message);
-  // Without a PMI server it is one fewer.
-  const bool has_fds = attached != nullptr &&
-                       attached->cmsg_len >= CMSG_LEN(sizeof fds - sizeof(int)) &&
-                       attached->cmsg_type == SCM_RIGHTS && (message.msg_flags & MSG_CTRUNC) == 0;
-  // MSG_CTRUNC means that some descriptors were lost; the rest are useless.
-  if (has_fds) {
-    std::memcpy(fds, CMSG_DATA(attached), attached->cmsg_len - CMSG_LEN(0));
-  } else {
-    close_attached(message);
-  }
+  if (!take_descriptors(message, request.attached, fds)) close_attached(message);
   switch (request.order) {
     case GuardOrder::kSpawn:
       act(guard, GuardEvent::kSpawnRequest, request, fds);

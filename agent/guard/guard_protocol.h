@@ -1,7 +1,7 @@
 #pragma once
 // The messages between dtagent and its guard, over one SOCK_SEQPACKET socket pair: fixed records in
 // host byte order (both were built together and run on one machine). A kSpawn request carries
-// descriptors by SCM_RIGHTS, in the order of SpawnDescriptor; the last one may be missing.
+// descriptors by SCM_RIGHTS, in the order of SpawnDescriptor; the last three may be missing.
 
 #include <cstdint>
 
@@ -15,12 +15,14 @@ enum class GuardOrder : std::uint32_t { kSpawn = 1, kSignal, kPass, kKill, kTick
 
 struct GuardRequest {
   GuardOrder order = GuardOrder::kTick;
-  std::uint32_t rank = 0;    // kSpawn
-  std::uint32_t signal = 0;  // kSignal: to every rank's group, then SIGCONT; kPass: without that
+  std::uint32_t rank = 0;      // kSpawn
+  std::uint32_t signal = 0;    // kSignal: to every rank's group, then SIGCONT; kPass: without that
+  std::uint32_t attached = 0;  // kSpawn: bit N is set if SpawnDescriptor N comes with it
 };
 
 // The packed SpawnSpec and the job's secret, both sealed memory files, the rank's streams, and its
-// connection to the PMI server, for ranks that have one.
+// connection to the PMI server, for ranks that have one. With --container also the namespaces of
+// the container: a rank enters them before anything else.
 enum SpawnDescriptor {
   kSpecFd,
   kSecretSourceFd,
@@ -28,6 +30,8 @@ enum SpawnDescriptor {
   kStdoutFd,
   kStderrFd,
   kPmiSourceFd,
+  kUserNamespaceFd,
+  kMountNamespaceFd,
   kSpawnFds
 };
 
@@ -40,7 +44,8 @@ enum class SpawnStage : std::uint32_t {
   kChdir,
   kAffinity,
   kExec,
-  kInterpreter  // the program exists, but the interpreter in its first line does not
+  kInterpreter,  // the program exists, but the interpreter in its first line does not
+  kContainer
 };
 
 // kClean answers kKill, kAlive answers kTick; each of the others is sent once per rank.

@@ -1,6 +1,7 @@
-// The steps between fork and exec, with system calls only. The order matters: descriptors first, so
-// later steps can report errors; the session before the program can start anything; the folder
-// before the program, whose path may be relative to it.
+// The steps between fork and exec, with system calls only. The order matters: the container first,
+// as entering it undoes PR_SET_PDEATHSIG; descriptors next, so later steps can report errors; the
+// session before the program can start anything; the folder before the program, whose path may be
+// relative to it.
 #include "agent/guard/spawn.h"
 
 #include <fcntl.h>
@@ -104,6 +105,19 @@ void arrange_files(const int* fds, int error_pipe) {
   close_from(kErrorPipeFd + 1);
 }
 
+// Enters the container's namespaces: this becomes the rank's view of files. The user namespace
+// makes an ordinary user the container's root, so that it may enter the other one; root's
+// containers are in the namespace of this process. Returns errno.
+int enter_container(const int* fds) {
+  if (fds[kMountNamespaceFd] < 0) return 0;
+  struct stat theirs {
+  }, ours{};
+  const bool other_users = ::fstat(fds[kUserNamespaceFd], &theirs) == 0 &&
+                           ::stat("/proc/self/ns/user", &ours) == 0 && theirs.st_ino != ours.st_ino;
+  if (other_users && ::setns(fds[kUserNamespaceFd], CLONE_NEWUSER) != 0) return errno;
+  return ::setns(fds[kMountNamespaceFd], CLONE_NEWNS) == 0 ? 0 : errno;
+}
+
 // Whether /bin/sh may run a file that the kernel has refused.
 bool is_for_shell(const char* program) {
   static char beginning[kShellTextLook];
@@ -172,7 +186,9 @@ void set_memory_policy(const Spec& spec) {
 }
 
 [[noreturn]] void become_rank(const Spec& spec, const int* fds, int error_pipe, pid_t guard) {
+  const int refused = enter_container(fds);
   arrange_files(fds, error_pipe);
+  if (refused != 0) fail(SpawnStage::kContainer, refused);
   // The guard knows a rank's processes by the session; signals go to its group.
   if (::setsid() < 0) fail(SpawnStage::kSetsid, errno);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

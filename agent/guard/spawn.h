@@ -22,7 +22,7 @@ struct Spawned {
   SpawnError error;
 };
 
-// fds: kSpawnFds descriptors, all above kPmiFd, or -1 for an absent kPmiSourceFd; the caller keeps
+// fds: kSpawnFds descriptors, all above kPmiFd, or -1 for absent ones; the caller keeps
 // them. Waits for the fork only,
 // not until the program runs.
 Spawned spawn_rank(const int* fds);

@@ -134,6 +134,8 @@ const char* stage_name(SpawnStage stage) {
       return "exec";
     case SpawnStage::kInterpreter:
       return "interpreter";
+    case SpawnStage::kContainer:
+      return "container";
   }
   return "guard";
 }

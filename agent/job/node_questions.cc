@@ -13,15 +13,17 @@
 #include "base/limits.h"
 #include "base/machine/job_record.h"
 #include "base/text.h"
+#include "plan/container.h"
 
 namespace dtl {
 
 NodeQuestions::NodeQuestions(asio::io_context& context, TaskGroup& tasks, Connection& connection,
-                             std::string own_folder, std::string job_id,
+                             NodeContainer& container, std::string own_folder, std::string job_id,
                              std::vector<std::string> addresses)
     : context_(context),
       tasks_(tasks),
       connection_(connection),
+      container_(container),
       own_folder_(std::move(own_folder)),
       job_id_(std::move(job_id)),
       listener_(context, job_id_, std::move(addresses)) {}
@@ -58,7 +60,8 @@ awaitable<void> NodeQuestions::tell_reached(Reach wanted) {
 }
 
 // The clock is answered at once, as a delayed time is wrong, and libraries too, as their answer
-// must precede those to later messages. Other questions run on a thread, one at a time.
+// must precede those to later messages. A container takes longer, and its launcher waits for it.
+// Other questions run on a thread, one at a time.
 void NodeQuestions::examine(const Examine& question) {
   const auto& parameters = question.parameters;
   const auto asks_for = [&](std::string_view what) {
@@ -71,7 +74,11 @@ void NodeQuestions::examine(const Examine& question) {
     pmix_libraries_ = std::move(found.pmix_libraries);
     open_mpi_prefix_ = std::move(found.open_mpi_prefix);
     needs_pmix_ = found.needs_pmix;
-    return connection_.send(std::move(found.answer));
+    if (!NodeContainer::is_wanted(question)) return connection_.send(std::move(found.answer));
+    return container_.prepare(question, job_id_, [this, found](std::string answer) mutable {
+      found.answer.facts.push_back({std::string(kContainerFact), std::move(answer)});
+      connection_.send(std::move(found.answer));
+    });
   }
   examiner_ = std::jthread([this, parameters] {
     Examined examined{examine_node(parameters)};

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "agent/container/node_container.h"
 #include "agent/node/probe.h"
 #include "wire/asio.h"
 #include "wire/connection.h"
@@ -19,7 +20,8 @@ class NodeQuestions {
   // own_folder: dtagent's folder. addresses: where others may reach this node. All references
   // outlive this. Sends its answers and notices to the connection.
   NodeQuestions(asio::io_context& context, TaskGroup& tasks, Connection& connection,
-                std::string own_folder, std::string job_id, std::vector<std::string> addresses);
+                NodeContainer& container, std::string own_folder, std::string job_id,
+                std::vector<std::string> addresses);
 
   void sweep();  // once
   void listen(const Listen& how);
@@ -39,6 +41,7 @@ class NodeQuestions {
   asio::io_context& context_;
   TaskGroup& tasks_;
   Connection& connection_;
+  NodeContainer& container_;
   const std::string own_folder_, job_id_;
   Listener listener_;
   bool watches_cloud_ = false;

@@ -36,15 +36,14 @@ std::string name_output(const SpawnFiles& files) {
 }  // namespace
 
 RankStarter::RankStarter(const std::string& own_folder, const std::string& job_id, GuardLink& guard,
-                         RankStreams& streams, RankWitness& witness, PmiLinks& pmi,
-                         const PmixLink& pmix, std::function<void(const GuardReport&)> failed)
+                         RankStreams& streams, RankWitness& witness, RankServices services,
+                         std::function<void(const GuardReport&)> failed)
     : own_folder_(own_folder),
       job_id_(job_id),
       guard_(guard),
       streams_(streams),
       witness_(witness),
-      pmi_(pmi),
-      pmix_(pmix),
+      services_(services),
       failed_(std::move(failed)) {}
 
 void RankStarter::check(const Start& start) const {
@@ -89,11 +88,16 @@ SpawnFiles RankStarter::make_files(const SpawnRank& spawn) {
   const RankSpec& spec = spawn.spec;
   SpawnFiles files;
   std::vector<std::string_view> environment = environments_.lines(spec.environment);
+  if (services_.container.runs()) {
+    environment = services_.container.merged(environment);
+    files[kUserNamespaceFd] = services_.container.user_namespace();
+    files[kMountNamespaceFd] = services_.container.mount_namespace();
+  }
   const auto files_to_write = witness_.take_on(job_id_, spec.rank, environment);
   environment.insert(environment.end(), files_to_write.begin(), files_to_write.end());
   streams_.open(spec, job_id_, files);
-  files[kPmiSourceFd] = pmi_.open(spec.rank);
-  pmix_.add_variables(spec.rank, environment);
+  files[kPmiSourceFd] = services_.pmi.open(spec.rank);
+  services_.pmix.add_variables(spec.rank, environment);
   const std::string output = is_told_columns(environment) ? name_output(files) : "";
   if (!output.empty()) environment.push_back(output);
   std::vector<std::string>& programs = programs_[spec.rank];
@@ -108,6 +112,13 @@ SpawnFiles RankStarter::make_files(const SpawnRank& spawn) {
 }
 
 SpawnFailed RankStarter::explained(SpawnFailed failed) const {
+  if (services_.container.runs()) {
+    // Its file is not one of this host.
+    const bool absent = failed.stage == stage_name(SpawnStage::kExec) &&
+                        failed.error_number == static_cast<std::uint32_t>(ENOENT);
+    if (absent) failed.reason = "it is not in the container";
+    return failed;
+  }
   const auto at = programs_.find(failed.rank);
   const bool refused = failed.stage == stage_name(SpawnStage::kInterpreter) ||
                        (failed.stage == stage_name(SpawnStage::kExec) &&

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/container/node_container.h"
 #include "agent/guard/guard_link.h"
 #include "agent/job/rank_streams.h"
 #include "agent/job/rank_witness.h"
@@ -20,12 +21,19 @@
 
 namespace dtl {
 
+// What else this node has for its ranks.
+struct RankServices {
+  PmiLinks& pmi;
+  const PmixLink& pmix;
+  const NodeContainer& container;
+};
+
 class RankStarter {
  public:
   // own_folder: dtagent's folder. job_id: set before the first rank. failed: gets the report of a
   // rank whose files cannot be opened, as if the guard had sent it.
   RankStarter(const std::string& own_folder, const std::string& job_id, GuardLink& guard,
-              RankStreams& streams, RankWitness& witness, PmiLinks& pmi, const PmixLink& pmix,
+              RankStreams& streams, RankWitness& witness, RankServices services,
               std::function<void(const GuardReport&)> failed);
 
   // These throw Error(kVersion), see Environments. Call check() before starting a Start's first
@@ -48,8 +56,7 @@ class RankStarter {
   GuardLink& guard_;
   RankStreams& streams_;
   RankWitness& witness_;
-  PmiLinks& pmi_;
-  const PmixLink& pmix_;
+  const RankServices services_;
   const std::function<void(const GuardReport&)> failed_;
   Environments environments_;
   // The paths tried for each rank's program, until it has started.

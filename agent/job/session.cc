@@ -61,8 +61,9 @@ AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::str
                feed(PmixGone{why});
                act_on_held();
              }}),
-      starter_(own_folder_, record_.job_id, guard_.link(), streams_, witness_, pmi_, pmix_,
-               [this](const GuardReport& failed) { feed(failed); }),
+      container_(context_, tasks_, own_folder_),
+      starter_(own_folder_, record_.job_id, guard_.link(), streams_, witness_,
+               {pmi_, pmix_, container_}, [this](const GuardReport& failed) { feed(failed); }),
       running_(context_, tasks_, connection_, supervisor_),
       stacks_(context_, connection_, running_, streams_, witness_),
       clock_(context_),
@@ -193,7 +194,7 @@ void AgentSession::welcome(const Message& message, NodeFacts facts) {
   if (welcome == nullptr) unexpected(message);
   record_.job_id = welcome->job_id;
   record_.launcher_host = welcome->launcher_host;
-  node_.emplace(context_, tasks_, connection_, own_folder_, welcome->job_id,
+  node_.emplace(context_, tasks_, connection_, container_, own_folder_, welcome->job_id,
                 public_addresses(facts.nics));
   node_->sweep();
   feed(LauncherHeard{});
@@ -385,6 +386,7 @@ void AgentSession::perform(const Effect& effect) {
         if (std::holds_alternative<Finished>(sent.message) && cores_) {
           line_->leave();
           cores_->release();
+          container_.end();
         }
         // The supervisor is pure and cannot read the program's file.
         const auto* failed = std::get_if<SpawnFailed>(&sent.message);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/container/node_container.h"
 #include "agent/cores/core_line.h"
 #include "agent/cores/core_owner.h"
 #include "agent/job/guard_watch.h"
@@ -93,6 +94,7 @@ class AgentSession {
   RankWitness witness_;
   PmiLinks pmi_;
   PmixLink pmix_;
+  NodeContainer container_;
   RankStarter starter_;
   RunningRanks running_;
   RankStacks stacks_;

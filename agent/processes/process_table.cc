@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <string_view>
 
 namespace dtl {
 namespace {
@@ -46,6 +48,11 @@ ssize_t read_proc(pid_t pid, const char* name, char* text, std::size_t room) {
   return static_cast<ssize_t>(size);
 }
 
+bool tends_container(std::string_view name) {
+  constexpr std::string_view kNames[] = {"conmon", "podman", "crun", "runc"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 // "pid (name) state ppid pgrp session ..."; the name may contain anything, even parentheses.
 bool read_stat(pid_t pid, Process& process, char& state) {
   char text[512];
@@ -56,7 +63,10 @@ bool read_stat(pid_t pid, Process& process, char& state) {
       std::sscanf(after_name + 1, " %c %d %d %d", &state, &parent, &group, &session) != 4) {
     return false;
   }
-  process = {pid, parent, session, state != 'Z' && state != 'X', false};
+  const char* name = std::strchr(text, '(') + 1;
+  process = {pid,     parent,
+             session, state != 'Z' && state != 'X',
+             false,   tends_container({name, static_cast<std::size_t>(after_name - name)})};
   return true;
 }
 

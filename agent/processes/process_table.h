@@ -14,6 +14,8 @@ struct Process {
   pid_t session = 0;
   bool alive = false;       // not a zombie
   bool descendant = false;  // of the scanning process
+  bool tends_container =
+      false;  // podman, its conmon or a runtime: they remove a container at its end
 };
 
 // All processes in ascending order of pid, at most kMaxProcesses. Empty if /proc cannot be read.

@@ -97,6 +97,7 @@ struct Placed {  // which nodes have ranks, in order of rank, and how many ranks
   // For each node, the number under which its machine answers probes. Tasks on one machine are
   // nodes with the same number. Empty: k.
   std::vector<std::uint32_t> machines = {};
+  JobTime patience{0};  // for the answer, in addition to the usual time
 };
 struct Judged {        // the answers to a round of probes
   bool again = false;  // they prove no network, and another round might

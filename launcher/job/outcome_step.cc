@@ -43,6 +43,8 @@ std::string end_lines_as_here(const CardFacts& facts) {
 
 std::string look_at_program(const Outcome& outcome, const CardFacts& facts) {
   const bool on_path = facts.program.find('/') == std::string::npos;
+  // It was looked for in a container: the headline says it all.
+  if (outcome.stage == "exec" && !outcome.text.empty()) return {};
   if (outcome.stage == "carriage-return") return end_lines_as_here(facts);
   if (outcome.stage == "byte-order-mark") {
     return over_there(facts, fmt::format(R"(sed -i '1s/^\xef\xbb\xbf//' {})", program_path(facts)));

@@ -172,8 +172,11 @@ void ranks_placed(Turn& turn, const Placed& event) {
     turn.node(node).phase = NodePhase::kEnding;
   }
   turn.job.asked = event.question.has_value();
+  if (turn.job.deadline) *turn.job.deadline += event.patience;
   for (std::size_t k = 0; k < turn.job.used.size(); ++k) {
-    if (event.question) turn.send(turn.job.used[k], *event.question);  // answered before Listening
+    if (event.question)
+      turn.send(turn.job.used[k],
+                *event.question);  // with a container after Listening, else before it
     turn.send(turn.job.used[k],
               Listen{event.machines.empty() ? static_cast<std::uint32_t>(k) : event.machines[k],
                      turn.job.options.ports.low, turn.job.options.ports.high});

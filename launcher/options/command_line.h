@@ -75,6 +75,7 @@ struct CommandLine {
   std::string program_file;  // -configfile: holds the programs, of which there are none here then
   std::optional<Inheritance> inheritance;  // -genvall, -genvnone, -genvlist
   std::string working_directory;           // -gwdir, as typed
+  std::string container;                   // --container: an image; empty: none
   bool dry_run = false;
   bool json = false;  // with --dry-run, --version, --show-limits and --show-scheduler
   bool detach = false;

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "launcher/options/option_values.h"
+#include "plan/container.h"
 #include "plan/dialect_variables.h"
 #include "plan/mpi.h"
 #include "plan/pinning/pinning.h"
@@ -244,6 +245,8 @@ OptionRows what_options() {
        "also set the variables of another launcher",
        into::parsed<parse_dialects, &B::line, &CommandLine::environment, &EnvironmentOptions::compat>(),
        {.key = "compat", .in_file = FileValue::kList}},
+      {kWhat, {"--container"}, "IMAGE", "run the ranks in a container of podman on each host",
+       into::parsed<parse_image, &B::line, &CommandLine::container>(), {.key = "container"}},
       {kWhat, {"--pmi"}, "auto|pmi1|pmi2|pmix|none", "how MPI programs find each other; default: auto",
        into::parsed<parse_pmi, &B::line, &CommandLine::environment, &EnvironmentOptions::pmi>(), {.key = "pmi"}},
       {kWhat, {"--preload"}, "tcmalloc|jemalloc|iomp,..", "load these libraries first (LD_PRELOAD)",

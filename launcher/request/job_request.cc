@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "launcher/options/subcommands.h"
 #include "launcher/options/trusted_file.h"
+#include "launcher/request/contained.h"
 #include "launcher/request/encryption.h"
 #include "launcher/request/host_checks.h"
 #include "launcher/request/job_file.h"
@@ -195,7 +196,10 @@ void inherit_for_programs(const CommandLine& line, const Surroundings& around,
     // Absent: the program inherits what the job's programs inherit.
     if (line.programs[i].inheritance) {
       programs[i].inherited = inherited_by(*line.programs[i].inheritance, around.environment);
-      add_own_directory(*programs[i].inherited, around.program_directory);
+      // A container has a PATH of its own.
+      if (line.container.empty()) {
+        add_own_directory(*programs[i].inherited, around.program_directory);
+      }
     }
     for (const std::string& name : line.programs[i].passed) {
       const std::string* value = find_variable(around.environment, name);
@@ -309,6 +313,7 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   request.pinning.environment = around.environment;
   request.environment = line.environment;
   if (!request.environment.umask) request.environment.umask = around.umask;
+  check_contained(line);
   request.network = line.network;
   request.ending = ending_of(line);
   request.restarts = line.restarts;
@@ -317,9 +322,9 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   settings.typed = line.given;
   request.around = jobs_around(around.environment);
   Variables& inherited = request.environment.inherited;
-  inherited =
-      inherited_by(global_inheritance(line.inheritance, around.environment), around.environment);
-  add_own_directory(inherited, around.program_directory);
+  inherited = inherited_by(global_inheritance(inheritance_of(line), around.environment),
+                           around.environment);
+  if (line.container.empty()) add_own_directory(inherited, around.program_directory);
   add_ring_variables(inherited, line);
   inherit_for_programs(line, around, settings);
   // Checked before the job starts, not at its first event.

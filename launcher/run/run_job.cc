@@ -101,6 +101,7 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   options.streams = settings.streams;
   options.typed = settings.typed;
   options.dry_run = line.dry_run;
+  options.container = line.container;
   if (line.json) options.plan_text = plan_answer;
   return options;
 }

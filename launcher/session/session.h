@@ -56,6 +56,7 @@ struct SessionOptions {
   Streams streams;
   std::vector<TypedOption> typed = {};  // options as they were given, for messages
   bool dry_run = false;                 // print the plan and end
+  std::string container = {};           // --container: an image of podman; empty: none
   std::string (*plan_text)(const JobPlan&, int columns) = to_table;  // its form
   std::optional<int> tree = {};                                      // --tree, if it was given
   std::size_t more_hosts = 0;  // that another session may ask if too few cores are free on these

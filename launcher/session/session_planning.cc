@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "launcher/session/start_messages.h"
+#include "plan/container.h"
 #include "plan/core_owners.h"
 #include "plan/mpi.h"
 #include "plan/pinning/pinning.h"
@@ -27,37 +28,6 @@ namespace dtl {
 namespace {
 
 constexpr std::uint32_t kHighestProcess = 1 << 22;  // Linux's PID_MAX_LIMIT
-
-// nullopt if there is nothing to ask. `more` is last, so other answers keep their index.
-std::optional<Examine> to_message(const LibraryQuestion& question, const std::vector<Fact>& more) {
-  if (question.empty() && more.empty()) return std::nullopt;
-  Examine message;
-  message.parameters.push_back({"what", "libraries"});
-  for (const auto& each : question.folders) message.parameters.push_back({"folder", each});
-  for (const auto& each : question.files) message.parameters.push_back({"file", each});
-  for (const auto& each : question.libraries) message.parameters.push_back({"library", each});
-  message.parameters.insert(message.parameters.end(), more.begin(), more.end());
-  return message;
-}
-
-// A later fact of the same name replaces an earlier one. A search path that the wire cannot carry
-// is asked about as if it were empty.
-std::vector<Fact> mpi_parameters(const Request& request) {
-  std::vector<Fact> parameters;
-  std::vector<MpiQuestion> questions = mpi_questions(request);
-  for (MpiQuestion& each : questions) {
-    for (std::string* text : {&each.search_path, &each.library_path, &each.folder, &each.program}) {
-      if (text->size() > kMaxTextBytes) text->clear();
-    }
-    parameters.push_back({"PATH", each.search_path});
-    parameters.push_back({"LD_LIBRARY_PATH", each.library_path});
-    parameters.push_back({"cwd", each.folder});
-    parameters.push_back({"mpi", each.program});
-  }
-  const std::string_view pmix = pmix_question(request);
-  if (!pmix.empty()) parameters.push_back({"pmix", std::string(pmix)});
-  return parameters;
-}
 
 std::vector<NodeFacts> facts_of(const SessionNodes& nodes) {
   std::vector<NodeFacts> facts;
@@ -114,10 +84,15 @@ job::Placed SessionPlanning::place() {
     placed.ranks[found->second].push_back(place.rank);
   }
   // Sent together with the connection test, so it needs no extra round trip.
-  if (request_.restart_count == 0) python_check_.emplace(request_);
+  const bool contained = !options_.container.empty();
+  if (request_.restart_count == 0 && !contained) python_check_.emplace(request_);
   std::vector<Fact> more = python_check_ ? python_check_->parameters() : std::vector<Fact>{};
-  for (Fact& fact : mpi_parameters(request_)) more.push_back(std::move(fact));
-  placed.question = to_message(libraries_to_find(request_), more);
+  const std::vector<Fact> of_programs =
+      contained ? container_question(request_, options_.container, !options_.dry_run)
+                : mpi_question(request_);
+  more.insert(more.end(), of_programs.begin(), of_programs.end());
+  if (contained) placed.patience = kContainerPatience + kAnswerMargin;
+  placed.question = question_message(libraries_to_find(request_), more);
   return placed;
 }
 
@@ -189,7 +164,7 @@ Network SessionPlanning::proved_network() {
 
 void SessionPlanning::add_found_preloads() {
   // Built again, because answers carry no names: they come in its order.
-  const auto question = to_message(libraries_to_find(request_), {});
+  const auto question = question_message(libraries_to_find(request_), {});
   if (!question) return;
   std::map<int, LibraryPlaces> places;
   for (const int index : job_.used) {
@@ -208,7 +183,20 @@ void SessionPlanning::compare_pythons() {
   if (const auto line = python_check_->notice()) console_.say(*line);
 }
 
+void SessionPlanning::check_container() {
+  std::vector<ContainerAnswer> answers;
+  for (const int index : job_.used) {
+    const auto at = static_cast<std::size_t>(index);
+    answers.push_back(container_answer(nodes_[at].host, job_.nodes[at].examined));
+  }
+  judge_container(options_.container, answers);
+  if (!options_.dry_run && log_level() < LogLevel::kVerbose) return;
+  console_.say(fmt::format("ranks run in a container of {} on each host", options_.container));
+}
+
+// The libraries of programs in an image are not those of the hosts.
 void SessionPlanning::check_mpi() {
+  if (!options_.container.empty()) return check_container();
   std::vector<MpiAnswers> answers;
   for (const int index : job_.used) {
     const auto& answer = job_.nodes[static_cast<std::size_t>(index)].examined;

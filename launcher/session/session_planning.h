@@ -56,6 +56,7 @@ class SessionPlanning {
   Network proved_network();
   void add_found_preloads();
   void compare_pythons();
+  void check_container();
   void check_mpi();
   void tell_columns();
   ServePmi pmi_of_job() const;

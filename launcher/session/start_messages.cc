@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "plan/mpi.h"
 #include "plan/wanted_cores.h"
 #include "wire/environments.h"
+#include "wire/field_kinds.h"
 #include "wire/frame.h"
 
 namespace dtl {
@@ -39,6 +41,59 @@ std::size_t shared_bytes_of(const RankPlan& rank, const Environment& own) {
 }
 
 }  // namespace
+
+// `more` is last, so other answers keep their index.
+std::optional<Examine> question_message(const LibraryQuestion& question,
+                                        const std::vector<Fact>& more) {
+  if (question.empty() && more.empty()) return std::nullopt;
+  Examine message;
+  message.parameters.push_back({"what", "libraries"});
+  for (const auto& each : question.folders) message.parameters.push_back({"folder", each});
+  for (const auto& each : question.files) message.parameters.push_back({"file", each});
+  for (const auto& each : question.libraries) message.parameters.push_back({"library", each});
+  message.parameters.insert(message.parameters.end(), more.begin(), more.end());
+  return message;
+}
+
+// A later fact of the same name replaces an earlier one. A search path that the wire cannot carry
+// is asked about as if it were empty.
+std::vector<Fact> mpi_question(const Request& request) {
+  std::vector<Fact> parameters;
+  std::vector<MpiQuestion> questions = mpi_questions(request);
+  for (MpiQuestion& each : questions) {
+    for (std::string* text : {&each.search_path, &each.library_path, &each.folder, &each.program}) {
+      if (text->size() > kMaxTextBytes) text->clear();
+    }
+    parameters.push_back({"PATH", each.search_path});
+    parameters.push_back({"LD_LIBRARY_PATH", each.library_path});
+    parameters.push_back({"cwd", each.folder});
+    parameters.push_back({"mpi", each.program});
+  }
+  const std::string_view pmix = pmix_question(request);
+  if (!pmix.empty()) parameters.push_back({"pmix", std::string(pmix)});
+  return parameters;
+}
+
+std::vector<Fact> container_question(const Request& request, const std::string& image,
+                                     bool starts) {
+  std::vector<Fact> facts = {{std::string(kContainerFact), image}};
+  for (const std::string& folder : container_folders(request)) {
+    facts.push_back({std::string(kContainerFolder), folder});
+  }
+  if (starts) facts.push_back({std::string(kContainerStart), "yes"});
+  return facts;
+}
+
+ContainerAnswer container_answer(const Host& host, const std::optional<Examined>& answer) {
+  ContainerAnswer of_host{host, false, {}};
+  if (!answer) return of_host;
+  for (const Fact& fact : answer->facts) {
+    if (fact.name != kContainerFact) continue;
+    of_host.told = true;
+    of_host.text = fact.value;
+  }
+  return of_host;
+}
 
 std::vector<Message> start_messages(const NodePlan& node, const std::string& secret,
                                     const std::function<bool(int rank)>& wants_stdin) {

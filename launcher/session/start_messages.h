@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "plan/container.h"
 #include "plan/job_plan.h"
 #include "plan/preload.h"
 #include "plan/request/request.h"
@@ -19,6 +21,15 @@ namespace dtl {
 // Error(kUsage) if a rank's arguments and environment are too long.
 std::vector<Message> start_messages(const NodePlan& node, const std::string& secret,
                                     const std::function<bool(int rank)>& wants_stdin);
+
+// What nodes are asked before the plan: where libraries are, and `more`, which comes last. nullopt:
+// nothing.
+std::optional<Examine> question_message(const LibraryQuestion& question,
+                                        const std::vector<Fact>& more);
+std::vector<Fact> mpi_question(const Request& request);
+// starts: the container too, not only whether its image is there. Throws Error(kUsage).
+std::vector<Fact> container_question(const Request& request, const std::string& image, bool starts);
+ContainerAnswer container_answer(const Host& host, const std::optional<Examined>& answer);
 
 // Of a node, for ServePmi.
 std::vector<PmiRank> pmi_ranks(const NodePlan& node);

@@ -31,6 +31,9 @@ LEFT_OUT = {
     "man/dtlaunch-slurm.7": ("wants Slurm", "tests/slurm/example.sh"),
     "man/dtlaunch-queue.7": ("wants jobs of several users at once", "e2e.line"),
     "man/dtring-torch.7": ("wants PyTorch and Hugging Face's packages", "tests/python/example.py"),
+    **{command: ("wants podman", "tests/e2e/container.sh") for command in (
+        "dtlaunch -f hosts -ppn 1 podman pull docker.io/library/python:3.12-slim",
+        "dtlaunch -f hosts --container docker.io/library/python:3.12-slim python3 train.py")},
     "apt install ./dtlaunch_*.deb": ("installs on this machine", "tests/clean_room/promises.sh"),
     "pip wheel --no-deps -w build .": ("builds the tree", "tests/packaging/wheel.sh"),
     "cmake --build --preset release --target tarball": ("builds the tree", "tests/packaging/tarball.sh"),

@@ -8,7 +8,7 @@ need_program dtlaunch
 declare -A wrong=(
   [hostfile]=/no/such/hosts [hosts]=a,,b:0 [nnodes]=3 [discover]=true [np]=0 [ppn]=0 [grr]=0 [rankmap]=0,x
   [iface]=nosuch0 [port-range]=9:1 [launcher]=slurm [config]=/no/such.toml [genv]=1A=x [env]==x
-  [genvlist]='A B' [envlist]=A=B [x]==1 [compat]=nosuch [preload]=nosuch [configfile]=/no/such
+  [genvlist]='A B' [envlist]=A=B [x]==1 [compat]=nosuch [preload]=nosuch [configfile]=/no/such [container]=--privileged
   [bind-to]=nosuch [map-by]=nosuch [membind]=nosuch [binding]=nosuch=1 [comm-cores]=-1 [umask]=0888
   [prepend-pattern]=%q [only]=7 [color]=green [output]=nosuch [outfile-pattern]=%q
   [errfile-pattern]=%q [stdin]=5 [report]=/no/such/folder/r [timeout]=0 [grace]=x [reconnect]=90000 [max-restarts]=-1

@@ -45,6 +45,21 @@ TEST_F(JobClaims, TellsOnceOfNodesThatCannotKeepClaimsAndGoesOn) {
   EXPECT_EQ(job_.state, JobState::kRunning);
 }
 
+TEST_F(JobClaims, WaitLongerForAnswersThatTakeLong) {
+  start_agents();
+  const auto usual = job_.deadline;
+  ASSERT_TRUE(usual);
+  job::Placed placed{{0, 1}, {{0, 1}, {2, 3}}};
+  placed.question = Examine{};
+  placed.patience = JobTime{60'000};
+  feed(placed);
+  EXPECT_EQ(*job_.deadline, *usual + JobTime{60'000});
+  hear(0, Listening{});
+  hear(1, Listening{});
+  hear(0, Examined{});
+  EXPECT_EQ(count<job::Probe>(hear(1, Examined{})), 1);
+}
+
 TEST_F(JobClaims, NamesTheNodeThatDoesNotAnswerAClaim) {
   plan_without_claims();
   hear(0, CoresClaimed{});

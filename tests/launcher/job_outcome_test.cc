@@ -121,6 +121,14 @@ TEST(FailureCard, SaysHowToLookForAMissingProgram) {
   EXPECT_THAT(near, HasSubstr("try      ssh node01 command -v train"));
 }
 
+TEST(FailureCard, SaysThatAnImageLacksTheProgram) {
+  Outcome outcome = rank_outcome(Cause::kSpawn, 0);
+  outcome.stage = "exec";
+  outcome.error_number = ENOENT;
+  outcome.text = "it is not in the container";
+  EXPECT_THAT(failure_card(outcome, {}, 80), Not(HasSubstr("\n  try ")));
+}
+
 std::string step_of(const Outcome& outcome, const CardFacts& facts) {
   const std::string card = failure_card(outcome, facts, 40);
   const std::size_t at = card.find("\n  try      ");

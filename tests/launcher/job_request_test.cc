@@ -377,5 +377,19 @@ TEST_F(JobRequestTest, NamesAMissingHostfile) {
   }
 }
 
+TEST_F(JobRequestTest, GivesContainersOnlyTheVariablesThatAreNamed) {
+  const JobSettings plain = describe({"--container", "image", "-x", "HOME", "prog"});
+  EXPECT_THAT(plain.request.environment.inherited, IsEmpty());
+  EXPECT_THAT(plain.request.programs[0].set, ElementsAre(Pair("HOME", "/root")));
+  const JobSettings all = describe({"--container", "image", "-genvall", "prog"});
+  EXPECT_THAT(all.request.environment.inherited,
+              ElementsAre(Pair("PATH", "/usr/bin"), Pair("HOME", "/root")));
+}
+
+TEST_F(JobRequestTest, RefusesWhatOnlyHostsHaveForContainers) {
+  EXPECT_THROW(describe({"--container", "image", "--pmi", "pmix", "prog"}), Error);
+  EXPECT_THROW(describe({"--container", "image", "--preload", "jemalloc", "prog"}), Error);
+}
+
 }  // namespace
 }  // namespace dtl::job_request_test
