@@ -24,6 +24,7 @@
 #include "agent/cores/tickets.h"
 #include "agent/entrance/bridge.h"
 #include "agent/entrance/keeper.h"
+#include "agent/entrance/receive_folder.h"
 #include "agent/entrance/receive_push.h"
 #include "agent/entrance/service.h"
 #include "agent/job/session.h"
@@ -324,6 +325,8 @@ Exit run(const AgentOptions& asked, CommandLine line) {
     std::vector<std::string> words = asked.words;
     words.insert(words.begin(), asked.receive);
     receive_files(own_folder(), words);
+  } else if (asked.receive_folder) {
+    receive_folder();
   } else if (asked.version) {
     show_version(asked.verbose);
   } else {

@@ -37,8 +37,7 @@ const OptionTable<A>& agent_table() {
        into::flag<&A::bridge>()},
       {"", {"--rejoin"}, "LINK", "join standard input and output with an agent that has lost its\n"
        "launcher, for that launcher", into::text<&A::rejoin>()},
-      {"", {"--jobs"}, "", "list the records of this user's jobs on this node",
-       into::flag<&A::jobs>()},
+      {"", {"--jobs"}, "", "list the records of this user's jobs here", into::flag<&A::jobs>()},
       {"", {"--cores"}, "", "list the cores of this node that jobs of all users have",
        into::flag<&A::cores>()},
       {"", {"--ask"}, "JOB", "show what the ranks of a running job do on this node",
@@ -67,6 +66,8 @@ const OptionTable<A>& agent_table() {
       {"", {"--receive"}, "NAME FILE:BYTES:SHA256 ...",
        "take the programs that dtlaunch --push sends", into::text<&A::receive>(), {.last = true}},
       {"", {"--completion"}, kShells, "print a shell's completion script", into::text<&A::shell>()},
+      {"", {"--receive-folder"}, "", "take a folder of dtlaunch --sync or --venv",
+       into::flag<&A::receive_folder>()},
       {"", {"--help"}, "", "show this text", into::flag<&A::help>()},
       {"", {"--version"}, "", "show the version and the number of the protocol",
        into::flag<&A::version>()},

@@ -31,7 +31,8 @@ struct AgentOptions {
   bool hold = false;    // --hold
   std::string end;      // --end; words has the signal
   std::string receive;  // --receive; words has the files
-  std::string shell;    // --completion
+  bool receive_folder = false;
+  std::string shell;  // --completion
   bool help = false, version = false, verbose = false;
 
   std::vector<std::string> words;  // after --end JOB, --watch JOB and --receive NAME

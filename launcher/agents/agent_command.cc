@@ -126,8 +126,9 @@ std::string push_command(const std::string& path, const Bundle& bundle, const st
   if (!peers.empty()) promises = " " + peers + promises;
   // A host that feeds others does so until the launcher closes the stream.
   const std::string_view wait = peers.empty() ? "" : "cat >/dev/null; ";
-  const std::string go = after == AfterPush::kServe
-                             ? "exec \"$1/dtagent\" --serve"
+  const std::string go = after == AfterPush::kServe ? "exec \"$1/dtagent\" --serve"
+                         : after == AfterPush::kTakeFolder
+                             ? "exec \"$1/dtagent\" --receive-folder"
                              : fmt::format("echo; echo \"DTLAUNCH-PUSH there $1\"; {}exit 0", wait);
   // fits() also runs --version: a program of another version beside `path` does not replace a push.
   std::string script = fmt::format("{}{}go() {{ {}; }}; ", kSafe, kWhole, go);

@@ -25,8 +25,9 @@ std::string agent_command(const std::string& path, const std::string& arguments)
 constexpr std::string_view kRefusal = "DTLAUNCH-REFUSED ";
 constexpr std::string_view kShutFolder = "DTLAUNCH-SHUT ";
 
-// kServe: exec dtagent --serve in place of the shell. kSayWhere: print its folder.
-enum class AfterPush { kServe, kSayWhere };
+// kServe: exec dtagent --serve in place of the shell. kTakeFolder: the same with --receive-folder,
+// where the programs are already. kSayWhere: print its folder.
+enum class AfterPush { kServe, kTakeFolder, kSayWhere };
 
 // Looks for suitable programs that only the user and root can have written: beside `path`, on the
 // PATH, then in the cache, where their hash must match. If there are none, asks for `bundle`

@@ -22,6 +22,7 @@
 #include "launcher/streams/child.h"
 #include "launcher/streams/local_stream.h"
 #include "launcher/streams/socket_stream.h"
+#include "launcher/sync/folder_sync.h"
 #include "plan/request/command_text.h"
 #include "plan/request/host_token.h"
 #include "wire/deadline.h"
@@ -61,14 +62,16 @@ Error no_agent(const Host& host, const std::string& path, const std::string& noi
 
 // Only the marker line shows that dtagent runs: sshd accepts a command before it starts it. All
 // bytes read are given back, because greet_agent() reads them again.
-awaitable<void> wait_for_marker(SshStream& stream, const Host& host, const std::string& path) {
+awaitable<Greeting> wait_for_marker(SshStream& stream, const Host& host, const std::string& path) {
   std::string received;
-  while (!find_greeting(received)) {
+  std::optional<GreetingFound> found;
+  while (!(found = find_greeting(received))) {
     const std::string bytes = co_await stream.read();
     if (bytes.empty()) throw no_agent(host, path, received, stream);
     received += bytes;
   }
   stream.unread(std::move(received));
+  co_return std::move(found->greeting);
 }
 
 std::string start_command(const StartOptions& options, AfterPush after) {
@@ -104,13 +107,13 @@ awaitable<Pushed> bring_bundle(SshStream& stream, Host host, StartOptions option
   co_return pushed;
 }
 
-awaitable<void> wait_for_agent(SshStream& stream, Host host, StartOptions options,
-                               StreamDeadline& patience) {
+awaitable<Greeting> wait_for_agent(SshStream& stream, Host host, StartOptions options,
+                                   StreamDeadline& patience) {
   try {
     if (options.bundle) {
       co_await bring_bundle(stream, host, options, AfterPush::kServe, patience);
     }
-    co_await wait_for_marker(stream, host, options.agent_path);
+    co_return co_await wait_for_marker(stream, host, options.agent_path);
   } catch (const Error&) {
     // StreamDeadline closes the stream, which then fails in some other way; the deadline is the
     // cause.
@@ -138,6 +141,18 @@ awaitable<std::shared_ptr<SshSession>> open_session(asio::io_context& context, H
   }
 }
 
+// dtagent --receive-folder, on a channel of its own beside that of the agent, which waits.
+awaitable<std::unique_ptr<AgentStream>> start_receiver(std::shared_ptr<SshSession> session,
+                                                       StartOptions options) {
+  session->set_deadline(std::chrono::steady_clock::now() + kSshDeadline);
+  // After a push another dtagent may be on the PATH there, of another version.
+  std::string command = options.bundle ? start_command(options, AfterPush::kTakeFolder)
+                                       : agent_command(options.agent_path, "--receive-folder");
+  auto stream = co_await run_over_ssh(session, std::move(command), ChannelEnd::kChannelOnly);
+  session->clear_deadline();
+  co_return stream;
+}
+
 awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context, Host host,
                                                        StartOptions options) {
   std::string command = start_command(options, AfterPush::kServe);
@@ -145,10 +160,18 @@ awaitable<std::unique_ptr<AgentStream>> start_over_ssh(asio::io_context& context
   // The deadline of the try that succeeded; an earlier one would have expired for a late host.
   const auto deadline = session->deadline();
   auto stream = co_await run_over_ssh(session, std::move(command));
-  StreamDeadline patience(context, *stream, deadline);
-  co_await wait_for_agent(*stream, host, options, patience);
+  Greeting greeting;
+  {
+    StreamDeadline patience(context, *stream, deadline);
+    greeting = co_await wait_for_agent(*stream, host, options, patience);
+  }
   // From here on the session may be idle for hours. Heartbeats watch it.
   session->clear_deadline();
+  // greet_agent() refuses another version.
+  if (options.folders && greeting.version == DTL_VERSION) {
+    FolderSync::Opener open = [session, options] { return start_receiver(session, options); };
+    co_await options.folders->bring(context, host, std::move(open));
+  }
   co_return stream;
 }
 
@@ -198,8 +221,9 @@ awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& contex
                                                         StartOptions options) {
   try {
     // A kept agent was started without --push. That is enough for dtagent and dtguard, but a job
-    // that needs a pushed dttrain must find it beside its agent.
-    const bool any_agent = !options.bundle || options.bundle->files.size() == 2;
+    // that needs a pushed dttrain must find it beside its agent. Folders need a login in any case.
+    const bool any_agent =
+        !options.folders && (!options.bundle || options.bundle->files.size() == 2);
     if (any_agent) {
       if (auto kept = co_await start_kept_agent(context, host, options)) co_return kept;
     }

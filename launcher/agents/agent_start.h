@@ -21,6 +21,7 @@ namespace dtl {
 
 class AgentStep;
 class EarlyAgent;
+class FolderSync;
 
 struct StartOptions {
   std::string agent_path;  // absolute path of dtagent beside dtlaunch
@@ -38,6 +39,8 @@ struct StartOptions {
   std::shared_ptr<AgentStep> step = nullptr;
   // The scheduler's job whose `dtlaunch up` has agents for the step's hosts. Empty: none.
   std::string kept_job = {};
+  // --sync and --venv: brought to hosts that are reached over ssh. All hosts share it.
+  std::shared_ptr<FolderSync> folders = nullptr;
   int input = -1;  // our standard input, for the ranks of an agent that is our child; -1: none
   // Whether to ask the user's service for an agent. False in a scheduler's job, because the
   // scheduler does not track processes that the service starts.

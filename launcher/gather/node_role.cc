@@ -79,6 +79,8 @@ void refuse_what_nodes_cannot(const CommandLine& line, const SchedulerEvidence& 
   // already.
   for (const auto& [given, option] : {std::pair(line.detach, "--detach"),
                                       {line.starting.push, "--push"},
+                                      {!line.starting.sync.empty(), "--sync"},
+                                      {!line.starting.venv.empty(), "--venv"},
                                       {line.starting.tree.value_or(0) > 0, "--tree"},
                                       {line.starting.agent_start.has_value(), "-launcher"}}) {
     if (!given) continue;

@@ -196,7 +196,7 @@ void refuse_what_pods_cannot(const CommandLine& line) {
     refuse("-c " + line.job_file, "pods do not have that file",
            fmt::format("dtlaunch kube render -c {} ...", one_shell_word(line.job_file)));
   }
-  const std::array<std::pair<bool, std::string>, 9> kOwn = {{
+  const std::array<std::pair<bool, std::string>, 11> kOwn = {{
       {!line.hosts.empty(), "-hosts"},
       {!line.hostfile.empty(), "-hostfile"},
       {!line.discover.empty(), "--discover"},
@@ -204,6 +204,8 @@ void refuse_what_pods_cannot(const CommandLine& line) {
       {line.detach, "--detach"},
       {line.starting.push, "--push"},
       {!line.container.empty(), "--container"},
+      {!line.starting.sync.empty(), "--sync"},
+      {!line.starting.venv.empty(), "--venv"},
       {line.starting.agent_start.has_value(), "-launcher"},
       {line.starting.scheduler.has_value(), "--scheduler"},
   }};

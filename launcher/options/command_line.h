@@ -48,6 +48,8 @@ struct Starting {
   std::optional<AgentStart> agent_start;      // -launcher
   bool accept_new_host_keys = false;
   bool push = false;
+  std::string sync;                // --sync: a folder, as typed
+  std::string venv;                // --venv: "auto" or a folder, as typed
   std::optional<int> tree;         // --tree: a width; 0: none; absent: by the number of hosts
   std::optional<JobTime> timeout;  // --start-timeout
 

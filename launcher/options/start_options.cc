@@ -209,8 +209,11 @@ OptionRows where_options() {
       {kWhere, {"--accept-new-host-keys"}, "", "trust and remember hosts never seen before;\n"
        "a changed host key is still refused",
        into::flag<&B::line, &CommandLine::starting, &Starting::accept_new_host_keys>()},
-      {kWhere, {"--push"}, "", "copy dtagent and dttrain to hosts that lack them",
-       into::flag<&B::line, &CommandLine::starting, &Starting::push>()},
+      {kWhere, {"--push"}, "", "copy dtagent and dttrain to hosts that lack them", into::flag<&B::line, &CommandLine::starting, &Starting::push>()},
+      {kWhere, {"--sync"}, "DIR", "copy this folder to hosts without it; ranks start in it",
+       into::text<&B::line, &CommandLine::starting, &Starting::sync>(), {.key = "sync", .in_file = FileValue::kPath}},
+      {kWhere, {"--venv"}, "auto|DIR", "run ranks in this virtual environment, and copy it to\n"
+       "hosts that lack it; auto: the active one, or .venv", into::text<&B::line, &CommandLine::starting, &Starting::venv>(), {.key = "venv"}},
       {kWhere, {"--tree"}, "[WIDTH]", "talk to most hosts' agents through others, which listen\n"
        "for that; 0: never; default: 32 with over 1,024 hosts",
        tree(), {.key = "tree", .in_file = FileValue::kFlagOrInteger}},

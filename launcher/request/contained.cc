@@ -14,6 +14,14 @@ void check_contained(const CommandLine& line) {
     throw option_error("--preload", "it finds libraries of the hosts, and --container has its own",
                        "-genv LD_PRELOAD with a path in the image");
   }
+  if (!line.starting.venv.empty()) {
+    throw option_error("--venv", "not with --container, whose image has its own Python",
+                       "an image with these packages");
+  }
+  if (!line.starting.sync.empty()) {
+    throw option_error("--sync", "not with --container, which has the ranks' folder as it is there",
+                       "-wdir with a folder that all hosts have");
+  }
 }
 
 std::optional<Inheritance> inheritance_of(const CommandLine& line) {

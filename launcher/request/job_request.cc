@@ -330,6 +330,7 @@ JobSettings describe_job(const JobInputs& inputs, const Surroundings& around) {
   // Checked before the job starts, not at its first event.
   check_trusted_command(request.reporting.on_event, "program of --on-event");
   if (file) apply_file(*file, request);
+  settings.folders = take_code_folders(line, around, request);
   settings.streams.console = console_options(line.shown, around.working_directory);
   settings.streams.stdin_for = input_choice(line.shown);
   // Neither the command line nor a job file names a program.

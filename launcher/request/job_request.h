@@ -12,6 +12,7 @@
 #include "launcher/job/job.h"
 #include "launcher/options/command_line.h"
 #include "launcher/options/surroundings.h"
+#include "launcher/request/code_folders.h"
 #include "launcher/request/job_inputs.h"
 #include "launcher/schedulers/step_plan.h"
 #include "plan/request/request.h"
@@ -27,6 +28,7 @@ struct JobSettings {
   std::vector<std::string> carrier;       // runs a command on a host; empty: ssh
   HostAccess access;                      // to the job's hosts
   std::optional<StepPlan> step;           // replaces carrier and ssh
+  CodeFolders folders;                    // --sync, --venv
   std::string pod_keys;                   // see StartOptions::trust
   std::optional<JobTime> hosts_patience;  // how long to wait for hosts that are not up yet
   Streams streams;

@@ -2,9 +2,15 @@
 // this machine, then the scheduler's carrier, then ssh.
 #include "launcher/run/job_agents.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+#include "base/host_name.h"
+#include "base/log.h"
+#include "base/sha256.h"
 #include "launcher/agents/bundle.h"
 #include "launcher/agents/carried_agent.h"
 #include "launcher/agents/push_feeds.h"
@@ -14,9 +20,12 @@
 #include "launcher/schedulers/job_token.h"
 #include "launcher/schedulers/step_starters.h"
 #include "launcher/step/agent_step.h"
+#include "launcher/sync/folder_sync.h"
 
 namespace dtl {
 namespace {
+
+constexpr std::size_t kPlaceDigits = 16;  // of a folder's name in a host's cache
 
 // Whether `dtlaunch up` can keep agents there. Tasks end with the dtlaunch that started them, and a
 // dtlaunch that waits beside a step waits for the step's end.
@@ -38,6 +47,44 @@ std::shared_ptr<AgentStep> step_of(const StepPlan& plan, const JobSettings& sett
   options.told_to_end = std::move(news.told_to_end);
   options.over = std::move(news.over);
   return std::make_shared<AgentStep>(make_step_starter(plan, around), std::move(options));
+}
+
+// Shared by all hosts of the job; null if nothing must travel.
+std::shared_ptr<FolderSync> folders_of(const JobSettings& settings, const StartOptions& start) {
+  const CodeFolders& asked = settings.folders;
+  if (asked.empty()) return nullptr;
+  if (start.step || !start.carrier.empty()) {
+    throw option_error(asked.synced.empty() ? "--venv" : "--sync",
+                       "this job's hosts are not reached over ssh, so nothing can be copied there",
+                       "the same command without it, in a folder that all hosts see");
+  }
+  const std::vector<Host>& hosts = settings.request.hosts;
+  const bool here_only =
+      settings.starting.how().is_fork() ||
+      (settings.discover.empty() && std::all_of(hosts.begin(), hosts.end(), is_local));
+  if (here_only) return nullptr;
+  std::vector<FolderSync::Folder> folders;
+  if (!asked.synced.empty()) {
+    FolderSync::Folder& code = folders.emplace_back();
+    code.wish = {"--sync " + asked.synced, asked.synced,    true, true,
+                 kMostSyncBytes,           kMostSyncEntries};
+    // The environment has its own list.
+    if (asked.venv.starts_with(asked.synced + "/")) {
+      code.wish.skipped.push_back(asked.venv.substr(asked.synced.size() + 1));
+    }
+    const std::string key =
+        sha256_hex(own_host_name() + " " + asked.synced).substr(0, kPlaceDigits);
+    code.elsewhere =
+        fmt::format("synced-{}-{}", asked.synced.substr(asked.synced.rfind('/') + 1), key);
+  }
+  if (!asked.venv.empty()) {
+    FolderSync::Folder& venv = folders.emplace_back();
+    venv.wish = {"--venv " + asked.venv, asked.venv,      false, false,
+                 kMostVenvBytes,         kMostVenvEntries};
+    venv.python = asked.python;
+    venv.python_version = asked.python_version;
+  }
+  return std::make_shared<FolderSync>(std::move(folders));
 }
 
 }  // namespace
@@ -72,6 +119,24 @@ void add_programs(StartOptions& start, const Request& request, const Surrounding
       load_bundle(around.program_directory,
                   std::any_of(request.programs.begin(), request.programs.end(), runs_trainer));
   start.feeds = make_push_feeds(*start.bundle, request.hosts, request.network.ports);
+}
+
+void add_folders(StartOptions& start, SessionOptions& options, const JobSettings& settings) {
+  const std::shared_ptr<FolderSync> folders = folders_of(settings, start);
+  if (!folders) return;
+  for (const std::string& notice : folders->notices()) log_notice(notice);
+  for (const std::string& line : folders->summaries()) {
+    if (options.dry_run) {
+      log_notice(line + ": left out: --dry-run brings nothing to hosts");
+    } else {
+      log_verbose(line);
+    }
+  }
+  if (!options.dry_run) start.folders = folders;
+  options.job.start_deadline = std::max<JobTime>(options.job.start_deadline, kSyncDeadline);
+  options.place_on = [folders](const std::string& host, const std::string& path) {
+    return folders->place_on(host, path);
+  };
 }
 
 Surroundings asking_surroundings() {

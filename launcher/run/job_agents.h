@@ -24,6 +24,10 @@ StartOptions start_options(const JobSettings& settings, const Surroundings& arou
 // --push: the programs that hosts need for the request, and who feeds whom.
 void add_programs(StartOptions& start, const Request& request, const Surroundings& around);
 
+// --sync and --venv: what travels to the job's hosts, before their agents serve the job. Says what
+// it found; with options.dry_run nothing travels. Throws Error if it cannot.
+void add_folders(StartOptions& start, SessionOptions& options, const JobSettings& settings);
+
 // The scheduler's job around this process, if `dtlaunch up` can keep agents in a step of it.
 std::optional<SchedulerJob> find_scheduler_job();
 

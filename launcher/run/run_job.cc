@@ -24,7 +24,6 @@
 #include "base/machine/runtime_folder.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "launcher/agents/agent_start.h"
 #include "launcher/agents/early_agent.h"
 #include "launcher/gather/gathered_nodes.h"
 #include "launcher/gather/node_role.h"
@@ -79,10 +78,8 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   options.job_id = new_job_id();
   options.job = settings.job;
   // Hosts that must wait for their turn to log in have their own time afterwards.
-  const std::size_t hosts = settings.request.hosts.size();
-  if (hosts > kMostLogins) {
-    options.job.start_deadline += static_cast<int>((hosts - 1) / kMostLogins) * kSshDeadline;
-  }
+  const std::size_t hosts = std::max<std::size_t>(settings.request.hosts.size(), 1);
+  options.job.start_deadline += static_cast<int>((hosts - 1) / kMostLogins) * kSshDeadline;
   options.job.one_sigterm = settings.step.has_value();  // each node hears of it
   // A slow line may need minutes for the programs, which the usual deadline does not allow.
   if (settings.starting.push) options.job.start_deadline = kPushDeadline;
@@ -92,6 +89,8 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
     // Hosts may arrive at the very end of that time, and then still have to start their agents.
     options.job.start_deadline += *settings.hosts_patience;
   }
+  options.dry_run = line.dry_run;
+  add_folders(start, options, settings);
   options.start_agent = agent_starter(start, settings.starting.how());
   // Only agents reached by a login can be found by another login.
   if (settings.starting.how().is_ssh() && !start.step) options.find_agent = agent_finder(start);
@@ -100,7 +99,6 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
   if (start.step) options.before_stop = [step = start.step] { step->about_to_stop(); };
   options.streams = settings.streams;
   options.typed = settings.typed;
-  options.dry_run = line.dry_run;
   options.container = line.container;
   if (line.json) options.plan_text = plan_answer;
   return options;

@@ -59,6 +59,9 @@ struct SessionOptions {
   std::string container = {};           // --container: an image of podman; empty: none
   std::string (*plan_text)(const JobPlan&, int columns) = to_table;  // its form
   std::optional<int> tree = {};                                      // --tree, if it was given
+  // Where a folder of this machine is on a host, if --sync brought it elsewhere. Empty: at its own
+  // path.
+  std::function<std::string(const std::string& host, const std::string& path)> place_on = {};
   std::size_t more_hosts = 0;  // that another session may ask if too few cores are free on these
   int input = 0, output = 1, errors = 2;  // descriptors
   SessionHooks hooks;

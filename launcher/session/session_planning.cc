@@ -337,7 +337,11 @@ void SessionPlanning::start(const std::function<bool(int rank)>& wants_stdin) {
       agent.send(pmix);
       ++pmix.node;  // the state machine numbers the nodes in the same order
     }
-    for (Message& message : start_messages(planned, secret, wants_stdin)) {
+    const std::string& host = nodes_[static_cast<std::size_t>(planned.host)].host.name;
+    const auto folder_there = [&](const std::string& path) {
+      return options_.place_on ? options_.place_on(host, path) : path;
+    };
+    for (Message& message : start_messages(planned, secret, wants_stdin, folder_there)) {
       agent.send(std::move(message));
     }
   }

@@ -21,7 +21,6 @@ RankSpec to_spec(const RankPlan& rank, Environment environment) {
   spec.local_rank = static_cast<std::uint32_t>(rank.local_rank);
   spec.arguments = rank.arguments;
   spec.environment = std::move(environment);
-  spec.working_directory = rank.working_directory;
   spec.umask = rank.umask;
   for (const int cpu : rank.cpus.to_vector()) spec.cpus.push_back(static_cast<std::uint32_t>(cpu));
   spec.memory_policy = rank.memory;
@@ -95,8 +94,10 @@ ContainerAnswer container_answer(const Host& host, const std::optional<Examined>
   return of_host;
 }
 
-std::vector<Message> start_messages(const NodePlan& node, const std::string& secret,
-                                    const std::function<bool(int rank)>& wants_stdin) {
+std::vector<Message> start_messages(
+    const NodePlan& node, const std::string& secret,
+    const std::function<bool(int rank)>& wants_stdin,
+    const std::function<std::string(const std::string&)>& folder_there) {
   std::vector<RankVariables> variables;
   for (const RankPlan& rank : node.ranks) variables.push_back({rank.environment, rank.program});
   SharedEnvironments shared = share_environments(variables);
@@ -107,6 +108,7 @@ std::vector<Message> start_messages(const NodePlan& node, const std::string& sec
     shared_bytes.push_back(shared_bytes_of(node.ranks[i], shared.own[i]));
     start.ranks.push_back(to_spec(node.ranks[i], std::move(shared.own[i])));
     start.ranks.back().wants_stdin = wants_stdin(node.ranks[i].rank);
+    start.ranks.back().working_directory = folder_there(node.ranks[i].working_directory);
   }
   std::vector<Message> messages;
   // Start messages refer to the shared environments, so these come first.

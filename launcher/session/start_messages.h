@@ -18,9 +18,12 @@
 namespace dtl {
 
 // In the order in which they must be sent: a Start refers to the environments before it. Throws
-// Error(kUsage) if a rank's arguments and environment are too long.
-std::vector<Message> start_messages(const NodePlan& node, const std::string& secret,
-                                    const std::function<bool(int rank)>& wants_stdin);
+// Error(kUsage) if a rank's arguments and environment are too long. folder_there: where a folder of
+// the plan is on this node.
+std::vector<Message> start_messages(
+    const NodePlan& node, const std::string& secret,
+    const std::function<bool(int rank)>& wants_stdin,
+    const std::function<std::string(const std::string&)>& folder_there);
 
 // What nodes are asked before the plan: where libraries are, and `more`, which comes last. nullopt:
 // nothing.

@@ -13,7 +13,7 @@ declare -A wrong=(
   [prepend-pattern]=%q [only]=7 [color]=green [output]=nosuch [outfile-pattern]=%q
   [errfile-pattern]=%q [stdin]=5 [report]=/no/such/folder/r [timeout]=0 [grace]=x [reconnect]=90000 [max-restarts]=-1
   [spares]=1 [completion]=csh [scheduler]=nosuch [hang-notice]=-1 [hang-timeout]=0 [start-timeout]=0
-  [metrics-file]=/no/such/folder/m [history-days]=-1 [history-size]=x [pmi]=nosuch [spot]=nosuch [notice-signal]=KILL [tree]=1 [tag]='a b'
+  [metrics-file]=/no/such/folder/m [history-days]=-1 [history-size]=x [pmi]=nosuch [spot]=nosuch [notice-signal]=KILL [tree]=1 [tag]='a b' [sync]=/no/such [venv]=/no/such
 )
 any_text=' wdir gwdir m log-dir on-event wait ' # any word but a number is the program after --wait
 

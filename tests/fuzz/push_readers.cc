@@ -1,5 +1,6 @@
 // Readers of a push whose hosts feed each other: requests of anybody who finds a seeder's port,
-// pieces from a host that lies, and the launcher's list of checksums.
+// pieces from a host that lies, and the launcher's list of checksums. And of --sync: the list of a
+// folder, and what a host says that it lacks.
 
 #include <fmt/format.h>
 #include <sys/types.h>
@@ -11,6 +12,7 @@
 
 #include "agent/entrance/push_peers.h"
 #include "agent/entrance/push_seeder.h"
+#include "base/folders/folder_list.h"
 #include "base/sha256.h"
 #include "tests/fuzz/reader.h"
 
@@ -78,6 +80,30 @@ std::string piece_list() {
   return line;
 }
 
+FolderRequest listed_folder() {
+  FolderRequest request{"/work", ".dtlaunch-proof.1.a.b", "synced-work-1", "/usr/bin/python3",
+                        "3.11"};
+  request.entries = {{EntryKind::kFile, "a/b", 0644, 12, 1'700'000'000'000'000'000},
+                     {EntryKind::kLink, "c", 0, 0, 0, "a/b"},
+                     {EntryKind::kEmptyFolder, "d"}};
+  return request;
+}
+
+void read_folder_list(const std::string& bytes) {
+  const FolderRequest request = parse_folder_request(bytes);
+  for (const FolderEntry& entry : request.entries) {
+    require(is_inner_path(entry.path), "a path leaves the folder");
+  }
+  require(parse_folder_request(folder_request_text(request)) == request, "another list");
+}
+
+void read_wanted(const std::string& bytes) {
+  constexpr std::size_t kEntries = 100;
+  const std::vector<std::size_t> wanted = parse_wanted(bytes, kEntries);
+  require(wanted.size() <= kEntries && std::is_sorted(wanted.begin(), wanted.end()), "too many");
+  require(wanted.empty() || wanted.back() < kEntries, "an entry that is not in the list");
+}
+
 }  // namespace
 
 std::vector<Reader> push_readers(const Folder& folder) {
@@ -92,7 +118,13 @@ std::vector<Reader> push_readers(const Folder& folder) {
            {},
            [&folder](const std::string& bytes) { read_pieces(folder, bytes); },
            has_reason},
-          {"push.list", {piece_list()}, {"pieces ", fuzzed_ticket()}, read_list, has_reason}};
+          {"push.list", {piece_list()}, {"pieces ", fuzzed_ticket()}, read_list, has_reason},
+          {"sync.list",
+           {folder_request_text(listed_folder())},
+           {"f ", "l ", "e "},
+           read_folder_list,
+           has_reason},
+          {"sync.wanted", {"none", "0-3,7,99"}, {"none", "-", ","}, read_wanted, has_reason}};
 }
 
 }  // namespace dtl::fuzz
