@@ -128,8 +128,8 @@ Target<B> tree() {
             std::int64_t width = kTreeWidth;
             std::string wrong;
             if (!text.empty()) wrong = read_whole(text, 0, kMostTreeWidth, width);
-            if (width > 0 && width < kLeastTreeWidth) {
-              wrong = fmt::format("too small (0, or {} to {})", kLeastTreeWidth, kMostTreeWidth);
+            if (!wrong.empty() || (width > 0 && width < kLeastTreeWidth)) {
+              wrong = fmt::format("not a width (0, or {} to {})", kLeastTreeWidth, kMostTreeWidth);
             }
             if (wrong.empty()) block.line.starting.tree = static_cast<int>(width);
             return wrong;

@@ -69,7 +69,15 @@ void Conversations::plan_tree() {
     if (!is_local(node(index).host)) members.push_back(index);
   }
   const std::optional<TreeShape> shape = tree_shape(members.size(), options_.tree);
-  if (!shape) return;
+  if (!shape) {
+    const int width = options_.tree.value_or(0);
+    if (width > 0 && log_level() >= LogLevel::kVerbose) {
+      hooks_.say(-1, fmt::format("no tree of agents: dtlaunch talks to {} directly, as --tree {} "
+                                 "allows",
+                                 plural(members.size(), "host"), width));
+    }
+    return;
+  }
   if (log_level() >= LogLevel::kVerbose) hooks_.say(-1, shape->text());
   // A dry run is over before an agent has moved.
   if (options_.dry_run) return;

@@ -156,8 +156,10 @@ TEST(Cli, ReadsHowWideATreeIs) {
   EXPECT_EQ(width({"--tree"}), 32);
   EXPECT_EQ(width({"--tree", "8"}), 8);
   EXPECT_EQ(width({"--tree=0"}), 0);
-  EXPECT_THROW(width({"--tree", "1"}), Error);
-  EXPECT_THROW(width({"--tree=257"}), Error);
+  for (const std::string wrong : {"1", "257", "-3", "x"}) {
+    EXPECT_EQ(refusal({"--tree=" + wrong, "p"}),
+              "--tree=" + wrong + ": not a width (0, or 2 to 256). Try: dtlaunch help hosts");
+  }
 }
 
 TEST(Cli, SuggestsTheNearestName) {
