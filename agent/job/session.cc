@@ -1,6 +1,5 @@
-// feed() passes events to the supervisor; perform() carries out its effects. No other code here
-// decides about ranks. Frames that do not concern it, such as Stdin and Credit, go straight to the
-// part that handles them.
+// feed() passes events to the supervisor, which decides about ranks; perform() carries out its
+// effects. Frames that do not concern it, such as Stdin, go straight to the part that handles them.
 #include "agent/job/session.h"
 
 #include <unistd.h>
@@ -284,8 +283,7 @@ void AgentSession::act_on(Message message) {
       [&](const Examine& question) { node_->examine(question); },
       [&](const ClaimCores& order) { claim(order); },
       [&](TakeTicket& order) { wait_in_line(std::move(order)); },
-      [&](ServePmi& job) { pmi_.serve(std::move(job)); },
-      [&](PmiFenced& part) { pmi_.fenced(std::move(part)); },
+      [&](OneOf<ServePmi, PmiFenced> auto& part) { pmi_.take(std::move(part)); },
       [&](const ServePmix& job) { serve_pmix(job); },
       [&](OneOf<PmixFenced, PmixWanted, PmixGiven> auto& part) { pmix_.send(std::move(part)); },
       [&](const OutputRules& rules) { streams_.set_rules(rules); },

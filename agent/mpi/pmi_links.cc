@@ -76,7 +76,7 @@ bool runs(pid_t process) {
 PmiLinks::PmiLinks(asio::io_context& context, TaskGroup& tasks, Connection& connection)
     : context_(context), tasks_(tasks), connection_(connection) {}
 
-void PmiLinks::serve(ServePmi job) {
+void PmiLinks::take(ServePmi job) {
   server_.emplace(std::move(job), runs);
 }
 
@@ -172,7 +172,7 @@ awaitable<void> PmiLinks::write(Link& link) {
   link.writing = false;
 }
 
-void PmiLinks::fenced(PmiFenced part) {
+void PmiLinks::take(PmiFenced part) {
   if (server_) perform(server_->fenced(std::move(part)));
 }
 

@@ -26,10 +26,10 @@ class PmiLinks {
  public:
   PmiLinks(asio::io_context& context, TaskGroup& tasks, Connection& connection);
 
-  void serve(ServePmi job);  // once, before the ranks' Start
+  void take(ServePmi job);  // once, before the ranks' Start
   // The rank's end; invalid if the rank is not served. Throws Error(kOs).
   Fd open(std::uint32_t rank);
-  void fenced(PmiFenced part);
+  void take(PmiFenced part);
   void started(std::uint32_t rank, pid_t process);
   // Before Exited is sent: what the rank has said last may explain it.
   void ended(const GuardReport& report);

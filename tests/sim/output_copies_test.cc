@@ -140,9 +140,7 @@ struct Shown {
 
 class Copies : public testing::Test {
  protected:
-  void SetUp() override {
-    std::signal(SIGPIPE, SIG_IGN);
-  }
+  void SetUp() override { std::signal(SIGPIPE, SIG_IGN); }
 
   // The ranks write the same on this stream.
   Shown run(std::size_t ranks, const Text& text, Stream stream = Stream::kStdout) {
