@@ -93,15 +93,10 @@ function(dtl_fast_build)
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     string(REPLACE "_control" "" P_WITH ${P_WITH})
   endif()
-  # All of a room at once: sanitizers' checks in templates, which each unit has anew, cost most of the time.
-  set(batch 8)
-  if(DTL_SANITIZE)
-    set(batch 0)
-  endif()
   if(DTL_FAST_BUILD)
     foreach(target ${P_UNPARSED_ARGUMENTS})
       target_precompile_headers(${target} REUSE_FROM dtl_headers_${P_WITH})
-      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
       # what stands in an included .cc is no header's
       target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>
                              # g++ 12 sees strings overrun (GCC bug 105329), and forgets in
