@@ -56,10 +56,7 @@ AgentSession::AgentSession(std::string own_folder, Fd input, Fd output, std::str
       pmi_(context_, tasks_, connection_),
       pmix_(context_, tasks_, connection_,
             {[this] { act_on_held(); },
-             [this](const std::string& why) {
-               feed(PmixGone{why});
-               act_on_held();
-             }}),
+             [this](const std::string& why) { end_ranks(PmixGone{why}); }}),
       container_(context_, tasks_, own_folder_),
       starter_(own_folder_, record_.job_id, guard_.link(), streams_, witness_,
                {pmi_, pmix_, container_}, [this](const GuardReport& failed) { feed(failed); }),

@@ -65,7 +65,7 @@ TEST(Container, AcceptsNodesThatCanRunIt) {
 TEST(Container, SaysHowToGetTheImageToTheHost) {
   EXPECT_EQ(judged(answer("node2", "no-image")),
             "78 node2: --container team/solver:2: podman does not have this image there. Try: ssh "
-            "node2 'podman pull team/solver:2'");
+            "node2 podman pull team/solver:2");
 }
 
 TEST(Container, NamesTheHostWithoutPodman) {
@@ -74,10 +74,10 @@ TEST(Container, NamesTheHostWithoutPodman) {
             "podman, there");
 }
 
-TEST(Container, ShowsThePodmansOwnReasonWithoutControlBytes) {
+TEST(Container, ShowsPodmansOwnReasonWithoutControlBytes) {
   EXPECT_EQ(judged(answer("node2", "failed crun: no\033[1m space")),
-            "78 node2: --container team/solver:2: crun: no\\x1b[1m space. Try: ssh node2 'podman "
-            "run --rm team/solver:2 true'");
+            "78 node2: --container team/solver:2: crun: no\\x1b[1m space. Try: ssh node2 podman "
+            "run --rm team/solver:2 true");
 }
 
 // An agent that ignores the question would run the ranks outside.
