@@ -12,7 +12,7 @@ import re
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PROGRAMS = ("salloc", "sbatch", "squeue", "scontrol", "dtlaunch", "dttrain", "dtring-perf", "dtagent", "mpirun", "man",
             "systemctl", "journalctl", "pip", "hf", "kubectl", "apt", "apt-get", "sudo", "cmake", "ctest", "python3",
-            "cc", "ssh", "podman", "eval", "export", "id")
+            "cc", "ssh", "podman", "dnf", "eval", "export", "id")
 
 
 class Item:
