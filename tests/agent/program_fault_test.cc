@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
