@@ -12,8 +12,10 @@
 namespace dtl {
 namespace {
 
-[[noreturn]] void refuse(const std::string& image, const ContainerAnswer& answer) {
-  const std::string what = fmt::format("{}: --container {}", answer.host.name, image);
+// hosts: those with this answer.
+[[noreturn]] void refuse(const std::string& image, const ContainerAnswer& answer,
+                         const std::vector<std::string>& hosts) {
+  const std::string what = fmt::format("{}: --container {}", fold_hosts(hosts), image);
   const std::size_t blank = answer.text.find(' ');
   const std::string word = answer.text.substr(0, blank);
   const std::string rest =
@@ -64,7 +66,12 @@ void judge_container(const std::string& image, const std::vector<ContainerAnswer
       throw Error(Exit::kVersion, fmt::format("{}: --container {}", answer.host.name, image),
                   "dtagent there does not know this option", "dtlaunch --push");
     }
-    if (!answer.text.empty()) refuse(image, answer);
+    if (answer.text.empty()) continue;
+    std::vector<std::string> hosts;
+    for (const ContainerAnswer& other : answers) {
+      if (other.text == answer.text) hosts.push_back(other.host.name);
+    }
+    refuse(image, answer, hosts);
   }
 }
 

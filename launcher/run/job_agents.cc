@@ -127,7 +127,7 @@ void add_folders(StartOptions& start, SessionOptions& options, const JobSettings
   for (const std::string& notice : folders->notices()) log_notice(notice);
   for (const std::string& line : folders->summaries()) {
     if (options.dry_run) {
-      log_notice(line + ": left out: --dry-run brings nothing to hosts");
+      log_notice(line + "; --dry-run brings nothing to hosts");
     } else {
       log_verbose(line);
     }

@@ -189,10 +189,10 @@ awaitable<void> FolderSync::bring(asio::io_context& context, Host host, Opener o
     moved_.erase(key);
     if (place.folder != request.root) moved_[key] = place.folder;
     log_verbose(place.is_same ? fmt::format("{}: sees the same {}", host.name, request.root)
-                              : fmt::format("{}: brought {} of {} to {} ({:.1f} MB)", host.name,
+                              : fmt::format("{}: brought {} of {} to {} ({})", host.name,
                                             plural(static_cast<std::int64_t>(place.files), "file"),
                                             request.root, printable(place.folder),
-                                            static_cast<double>(place.bytes) / 1e6));
+                                            folder_size_text(place.bytes)));
   }
 }
 

@@ -233,8 +233,9 @@ ListedFolder list_folder(const ListingWish& wish) {
 
 std::string folder_size_text(std::uint64_t bytes) {
   const auto size = static_cast<double>(bytes);
-  return bytes >= 1'000'000'000 ? fmt::format("{:.1f} GB", size / 1e9)
-                                : fmt::format("{:.1f} MB", size / 1e6);
+  if (bytes >= 1'000'000'000) return fmt::format("{:.1f} GB", size / 1e9);
+  return bytes >= 1'000'000 ? fmt::format("{:.1f} MB", size / 1e6)
+                            : fmt::format("{} kB", (bytes + 999) / 1000);
 }
 
 }  // namespace dtl

@@ -15,7 +15,7 @@ there() { on node2 sh -c "cd '$1' && find . -path ./.dtlaunch-sync -prune -o ! -
 
 launch --dry-run --sync "$code" -hosts node1,node2 -ppn 1 ./run
 expect_status 0
-expect_err "--sync $code: 5 files, 0.0 MB, as git lists them: left out: --dry-run brings nothing to hosts"
+expect_err "--sync $code: 5 files, 1 kB, as git lists them; --dry-run brings nothing to hosts"
 on node2 test ! -e "$code" || fail "--dry-run brought the code"
 
 launch -v --sync "$code" -hosts node1,node2 -ppn 1 ./run

@@ -146,14 +146,14 @@ TEST_F(ListFolder, RefusesTooMuchWithTheLargestFolders) {
   file("small/a");
   file("data/big", std::string(900, 'x'));
   file("runs/log", std::string(200, 'x'));
-  EXPECT_THAT(refusal(), HasSubstr("the largest: data (0.0 MB, 1 file), runs (0.0 MB, 1 file), "
-                                   "small (0.0 MB, 1 file)"));
+  EXPECT_THAT(refusal(), HasSubstr("the largest: data (1 kB, 1 file), runs (1 kB, 1 file), "
+                                   "small (1 kB, 1 file)"));
   wish_.most_bytes = 1101;
   EXPECT_EQ(paths().size(), 3U);
   wish_.most_bytes = 5000;
   for (int i = 0; i < 18; ++i) file("many/" + std::to_string(i));
   EXPECT_THAT(refusal(), HasSubstr("21 files, more than"));
-  EXPECT_THAT(refusal(), HasSubstr("the largest: many (0.0 MB, 18 files)"));
+  EXPECT_THAT(refusal(), HasSubstr("the largest: many (1 kB, 18 files)"));
 }
 
 TEST_F(ListFolder, RefusesWhatItCannotRead) {

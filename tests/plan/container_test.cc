@@ -68,6 +68,15 @@ TEST(Container, SaysHowToGetTheImageToTheHost) {
             "node2 podman pull team/solver:2");
 }
 
+TEST(Container, NamesAllHostsThatLackTheImage) {
+  EXPECT_EQ(refusal([] {
+              judge_container("team/solver:2", {answer("node1", "no-image"), answer("node3", ""),
+                                                answer("node2", "no-image")});
+            }),
+            "78 node[1-2]: --container team/solver:2: podman does not have this image there. Try: "
+            "ssh node1 podman pull team/solver:2");
+}
+
 TEST(Container, NamesTheHostWithoutPodman) {
   EXPECT_EQ(judged(answer("node2", "no-podman")),
             "78 node2: --container team/solver:2: this host has no podman. Try: apt-get install "
