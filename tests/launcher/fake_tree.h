@@ -56,11 +56,7 @@ class FakeTree {
     co_await login->write(std::move(line));
     node.connection = std::make_shared<Connection>(context_, std::move(login), std::string());
     tasks_.spawn(write_all_queued(node.connection));
-    try {
-      co_await talk(number, node);
-    } catch (const Error&) {
-      // The launcher has closed the stream.
-    }
+    co_await talk(number, node);
     if (!node.order.parents.empty()) {
       node.connection->finish();
       co_await node.connection->wait_below(1);
@@ -74,7 +70,7 @@ class FakeTree {
   awaitable<void> talk(std::size_t number, Node& node) {
     bool goes_on = true;
     while ((goes_on || node.talking > 0) && co_await node.connection->wait_attached()) {
-      const std::optional<Message> message = co_await node.connection->receive();
+      const std::optional<Message> message = co_await next(*node.connection);
       if (!message && !goes_on) break;
       if (!message) {
         node.connection->detach();
@@ -83,6 +79,15 @@ class FakeTree {
       hear(number, *message);
       if (goes_on) goes_on = node.agent.behaviour(*message, *node.connection);
       node.finished = !goes_on;
+    }
+  }
+
+  // nullopt: the stream has ended. A login is reset if the launcher has not read all of it.
+  static awaitable<std::optional<Message>> next(Connection& connection) {
+    try {
+      co_return co_await connection.receive();
+    } catch (const Error&) {
+      co_return std::nullopt;
     }
   }
 
