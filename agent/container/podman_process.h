@@ -15,7 +15,7 @@ namespace dtl {
 
 class PodmanProcess {
  public:
-  // Throws Error(kOs); number() is ENOENT if there is no podman.
+  // Throws Error(kOs). Without podman on this host its number() is ENOENT.
   PodmanProcess(asio::io_context& context, std::vector<std::string> words);
   ~PodmanProcess();  // podman runs on: killed halfway, it would leave a container behind
   PodmanProcess(const PodmanProcess&) = delete;

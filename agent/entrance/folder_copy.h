@@ -1,8 +1,8 @@
 #pragma once
 // FolderCopy: the copy of a launcher's folder on this host (--sync, --venv). Its own folder in it,
 // kSyncFolder, has a lock, a record of what dtlaunch has brought, and files that are still
-// arriving. A file gets its name when all files have arrived, so whoever is killed meanwhile leaves
-// only whole files. One thread. Throws Error(kCannotWrite) naming the path.
+// arriving. Files get their names when all have arrived, so that no half file has a name even if
+// dtagent is killed. One thread. Throws Error(kCannotWrite) naming the path.
 
 #include <cstddef>
 #include <functional>

@@ -48,8 +48,9 @@ std::string find_git(const std::string& option) {
   const char* path = std::getenv("PATH");
   const auto git = find_program("git", path != nullptr ? path : "/usr/bin:/bin");
   if (git) return *git;
-  throw option_error(option, "it is in a git tree, and there is no git here to list its files",
-                     "command -v git");
+  throw option_error(option,
+                     "it is in a git tree, and git, which lists its files, is not installed here",
+                     "apt-get install git");
 }
 
 class Listing {

@@ -22,9 +22,9 @@ class CodeFoldersTest : public testing::Test {
     char name[] = "/tmp/code_folders_test.XXXXXX";
     ASSERT_NE(::mkdtemp(name), nullptr);
     top_ = name;
-    fs::create_directories(top_ + "/work/part");
+    fs::create_directories(top_ + "/project/part");
     around_.environment = {{"PATH", "/usr/bin"}, {"PYTHONHOME", "/x"}};
-    around_.working_directory = top_ + "/work";
+    around_.working_directory = top_ + "/project";
     around_.program_directory = "/opt/dtlaunch/bin";
   }
   void TearDown() override { fs::remove_all(top_); }
@@ -68,7 +68,7 @@ class CodeFoldersTest : public testing::Test {
 };
 
 TEST_F(CodeFoldersTest, StartsRanksInTheFolderOrWhereInItDtlaunchIs) {
-  const std::string work = top_ + "/work";
+  const std::string work = top_ + "/project";
   EXPECT_EQ(describe({"--sync", ".", "a"}).folders.synced, work);
   EXPECT_EQ(ranks_folder({"--sync", ".", "a"}), work);
   EXPECT_EQ(ranks_folder({"--sync", "..", "a"}), work);
@@ -83,7 +83,7 @@ TEST_F(CodeFoldersTest, RefusesWhatIsNoFolder) {
 }
 
 TEST_F(CodeFoldersTest, PutsTheEnvironmentFirst) {
-  const std::string venv = make_venv(top_ + "/work/env");
+  const std::string venv = make_venv(top_ + "/project/env");
   const JobSettings settings = describe({"--venv", "env", "python3", "a.py"});
   EXPECT_EQ(settings.folders.venv, venv);
   EXPECT_EQ(settings.folders.python, top_ + "/base/python3.11");
@@ -95,9 +95,9 @@ TEST_F(CodeFoldersTest, PutsTheEnvironmentFirst) {
 
 TEST_F(CodeFoldersTest, FindsTheActiveEnvironmentOrTheUsualOne) {
   EXPECT_THAT(refusal({"--venv", "auto", "a"}), HasSubstr("--venv auto: no environment is active"));
-  make_venv(top_ + "/work/part/.venv");
+  make_venv(top_ + "/project/part/.venv");
   EXPECT_EQ(describe({"--sync", "part", "--venv", "auto", "a"}).folders.venv,
-            top_ + "/work/part/.venv");
+            top_ + "/project/part/.venv");
   fs::create_directories(top_ + "/active/bin");
   around_.environment.emplace_back("VIRTUAL_ENV", top_ + "/active");
   EXPECT_THAT(refusal({"--venv", "auto", "a"}),
