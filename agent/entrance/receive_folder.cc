@@ -104,7 +104,7 @@ std::string cache_folder(const std::string& name) {
   if (cache != nullptr && cache[0] == '/') return fmt::format("{}/dtlaunch/{}", cache, name);
   const char* home = std::getenv("HOME");
   if (home == nullptr || home[0] != '/') {
-    throw Error(Exit::kConfig, "HOME", "it is no absolute path, so a copy has no folder here",
+    throw Error(Exit::kConfig, "HOME", "not an absolute path, so the copy has no folder here",
                 "echo $HOME");
   }
   return fmt::format("{}/.cache/dtlaunch/{}", home, name);
