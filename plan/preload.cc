@@ -82,9 +82,11 @@ void add_once(std::vector<std::string>& list, std::string text) {
 // The environment of a rank is sorted by name (environment.cc), and must stay sorted.
 std::vector<std::string>::iterator place_of(std::vector<std::string>& environment,
                                             const std::string& name) {
-  return std::lower_bound(environment.begin(), environment.end(), name + "=",
-                          [](const std::string& line, const std::string& start) {
-                            return line.substr(0, line.find('=') + 1) < start;
+  // By name, not by line: '=' sorts behind digits, so KMP_BLOCKTIME2=x is a smaller line than
+  // KMP_BLOCKTIME=1 and a greater name.
+  return std::lower_bound(environment.begin(), environment.end(), name,
+                          [](const std::string& line, const std::string& wanted) {
+                            return std::string_view(line).substr(0, line.find('=')) < wanted;
                           });
 }
 

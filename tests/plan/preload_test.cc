@@ -108,6 +108,17 @@ TEST(Preload, SetsIntelsVariablesUnlessTheUserHas) {
                           "LD_PRELOAD=/i.so", "Z=1"));
 }
 
+// Sorted by name, KMP_BLOCKTIME2 comes behind KMP_BLOCKTIME; as lines it is the other way round.
+TEST(Preload, FindsTheUsersVariableBesideNamesThatContinueIt) {
+  JobPlan plan = plan_of(1, {"KMP_BLOCKTIME=200", "KMP_BLOCKTIME1=a", "KMP_BLOCKTIME2=b",
+                             "KMP_BLOCKTIME3=c", "LD_PRELOAD=libx.so"});
+  add_preloads(plan, request_with("iomp"), {{0, {{"libiomp5.so", "/usr/lib/libiomp5.so"}}}});
+  EXPECT_THAT(plan.nodes[0].ranks[0].environment,
+              ElementsAre("KMP_AFFINITY=granularity=fine,compact,1,0", "KMP_BLOCKTIME=200",
+                          "KMP_BLOCKTIME1=a", "KMP_BLOCKTIME2=b", "KMP_BLOCKTIME3=c",
+                          "LD_PRELOAD=/usr/lib/libiomp5.so"));
+}
+
 TEST(Preload, NamesTheNodesThatLackALibraryAndItsPackage) {
   EXPECT_EQ(refusal(plan_of(2, {}), request_with("jemalloc", {{"VIRTUAL_ENV", "/venv"}}),
                     {{0, {{"libjemalloc.so", "/j.so"}}}, {1, {{"libjemalloc.so", ""}}}}),
