@@ -4,7 +4,8 @@
 set -uo pipefail
 watch=$1
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+others=()
+trap 'kill "${others[@]}" 2>/dev/null; rm -rf "$work"' EXIT
 
 fail() {
   printf 'FAILED: %s; it said:\n' "$*"
@@ -68,11 +69,22 @@ gone "$work/daemon"
 # ---- hanging processes are named with their stacks, and killed with their daemons
 rm "$work/daemon"
 run 124 --limit 1 -- sh -c "$daemon; cat /dev/zero >/dev/null & sleep 999" sh "$work"
-says '^watch_test: hung: still running after 1 s; its [0-9]+ processes:$'
+says '^watch_test: hung: still running after [1-4] s; its [0-9]+ processes:$'
 says 'child of [0-9]+, .*: sleep 1000'
 says '^watch_test: stacks of [0-9]+: cat /dev/zero'
 says '^#0 |^  thread [0-9]+ in '  # from gdb, or from /proc without gdb
 gone "$work/daemon"
+
+# ---- a test that waits for a CPU is not hung: 0.25 s of work beside five others on one CPU, with a limit of 1 s
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+for _ in 1 2 3 4 5; do
+  taskset -c "$cpu" sh -c 'while :; do :; done' &
+  others+=($!)
+done
+run 0 --limit 1 -- taskset -c "$cpu" python3 -c 'import time
+while time.process_time() < 0.25: pass'
+kill "${others[@]}"
+others=()
 
 # ---- a signal that ends watch_test ends the test
 rm "$work/daemon"
