@@ -210,13 +210,40 @@ wait_for() { # SECONDS "WHAT" COMMAND...
 recorded() { wc -l <"$record"; }
 has_recorded() { [ "$(recorded)" -ge "$1" ]; }
 
+# Scripts count while they wait, many times a second. So this starts no process on a host: a host's own /proc
+# is visible below its init.
+declare proc # the result of find_proc
+
+# is_alive PROC/PID STARTTIME: that process, not a later one with the same pid. A zombie does not count.
+is_alive() {
+  local stat='' field
+  { read -r -d '' stat <"$1/stat"; } 2>/dev/null
+  [ -n "$stat" ] || return 1
+  read -r -a field <<<"${stat##*) }"
+  [[ ${field[0]} != [ZX] && ${field[19]} = "$2" ]]
+}
+
+# Sets `proc` to the folder of HOST's processes; fails if the host is off.
+find_proc() {
+  local name pid start
+  while IFS=$'\t' read -r name pid start _; do
+    [ "$name" = "$1" ] || continue
+    proc=/proc/$pid/root/proc
+    is_alive "/proc/$pid" "$start"
+    return
+  done <"$DTL_CLUSTER/hosts"
+  return 1
+}
+
 # How many of the recorded processes are alive, on all hosts.
 count_alive() {
-  local host total=0 count
+  local host total=0 name pid start
   if [ ${#hosts[@]} = 0 ]; then "$e2e/count_alive" "$record"; return; fi
   for host in "${hosts[@]}"; do
-    count=$(on "$host" "$e2e/count_alive" "$record" 2>/dev/null) || continue # a host that is off runs nothing
-    total=$((total + count))
+    find_proc "$host" || continue # a host that is off runs nothing
+    while read -r name pid start _; do
+      if [ "$name" = "$host" ] && is_alive "$proc/$pid" "$start"; then total=$((total + 1)); fi
+    done <"$record"
   done
   echo "$total"
 }
@@ -237,9 +264,22 @@ expect_nothing_left() { # SECONDS
 # Pids of the programs named NAME on HOST.
 pids_of() { on "$1" pgrep -x "$2"; }
 
-# Processes on any host other than those of an idle one: its init and its listening sshd.
+# Processes on any host other than those of an idle one, its init and its listening sshd: HOST PID COMMAND.
 strangers() {
-  "$cluster" ps | awk 'NR > 1 && $2 != 1 && !/ sshd: .*\[listener\]/'
+  local host _ folder words name
+  while IFS=$'\t' read -r host _; do
+    find_proc "$host" || continue
+    for folder in "$proc"/[1-9]*; do
+      [ "${folder##*/}" != 1 ] || continue
+      words=()
+      { mapfile -d '' -t words <"$folder/cmdline"; } 2>/dev/null || continue # it has just ended
+      if [ ${#words[@]} = 0 ]; then
+        { read -r name <"$folder/comm"; } 2>/dev/null || continue
+        words=("[$name]")
+      fi
+      [[ "${words[*]}" == *"sshd: "*"[listener]"* ]] || printf '%s %s %s\n' "$host" "${folder##*/}" "${words[*]}"
+    done
+  done <"$DTL_CLUSTER/hosts"
 }
 
 hosts_idle() { [ -z "$(strangers)" ]; }
