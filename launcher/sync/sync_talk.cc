@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "launcher/streams/host_talk.h"
 #include "plan/request/command_text.h"
 
 namespace dtl {
@@ -81,16 +82,17 @@ class SyncTalk {
       : stream_(stream),
         request_(request),
         host_(std::move(host)),
+        talk_(stream, progress),
         progress_(std::move(progress)) {}
 
   awaitable<SyncedPlace> run() {
     const std::string text = folder_request_text(request_);
-    co_await say(fmt::format("{}\n", text.size()));
-    for (std::size_t at = 0; at < text.size() && !refused_; at += kSyncPiece) {
-      co_await say(text.substr(at, kSyncPiece));
+    co_await talk_.say(fmt::format("{}\n", text.size()));
+    for (std::size_t at = 0; at < text.size() && !talk_.has_refused(); at += kSyncPiece) {
+      co_await talk_.say(text.substr(at, kSyncPiece));
     }
     for (;;) {
-      while (const auto answer = take_sync_answer(received_)) {
+      while (const auto answer = take_answer(received_, kSyncMarker)) {
         if (answer->word == "want") co_await send_wanted(answer->rest);
         if (answer->word == "same") place_.is_same = true;
         if (answer->word == "same" || answer->word == "done") {
@@ -115,26 +117,14 @@ class SyncTalk {
       const FolderEntry& entry = request_.entries[index];
       if (entry.kind != EntryKind::kFile) throw failure();
       const SentFile file(request_.root, entry);
-      for (std::uint64_t at = 0; at < entry.bytes && !refused_; at += kSyncPiece) {
-        co_await say(file.piece(at));
+      for (std::uint64_t at = 0; at < entry.bytes && !talk_.has_refused(); at += kSyncPiece) {
+        co_await talk_.say(file.piece(at));
       }
-      if (refused_) co_return;
+      if (talk_.has_refused()) co_return;
       file.check();
       ++place_.files;
       place_.bytes += entry.bytes;
     }
-  }
-
-  // A host that has given up closes its input. It says why on standard error, which run() reads to
-  // the end; a write error would only hide the reason.
-  awaitable<void> say(std::string bytes) {
-    try {
-      co_await stream_.write(std::move(bytes));
-    } catch (const Error& error) {
-      if (error.status() != Exit::kIo) throw;
-      refused_ = true;
-    }
-    progress_();
   }
 
   // dtagent's own line has the path, the reason and what to try; the login shell may have said more
@@ -161,10 +151,10 @@ class SyncTalk {
   AgentStream& stream_;
   const FolderRequest& request_;
   Host host_;
+  HostTalk talk_;
   std::function<void()> progress_;
   std::string received_;
   SyncedPlace place_;
-  bool refused_ = false;  // the host takes no more
 };
 
 }  // namespace
@@ -173,18 +163,6 @@ awaitable<SyncedPlace> sync_folder(AgentStream& stream, const FolderRequest& req
                                    std::function<void()> progress) {
   SyncTalk talk(stream, request, std::move(host), std::move(progress));
   co_return co_await talk.run();
-}
-
-std::optional<SyncAnswer> take_sync_answer(std::string& received) {
-  const std::size_t at = received.find(kSyncMarker);
-  if (at == std::string::npos) return std::nullopt;
-  const std::size_t begin = at + kSyncMarker.size();
-  const std::size_t end = received.find('\n', begin);
-  if (end == std::string::npos) return std::nullopt;
-  const std::string line = received.substr(begin, end - begin);
-  received.erase(0, end);  // the newline may begin the next marker
-  const std::size_t blank = std::min(line.find(' '), line.size());
-  return SyncAnswer{line.substr(0, blank), std::string(trim(line.substr(blank)))};
 }
 
 }  // namespace dtl

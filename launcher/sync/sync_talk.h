@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "base/folders/folder_list.h"
@@ -25,12 +24,5 @@ struct SyncedPlace {
 // request: must outlive the talk. Calls `progress` whenever bytes have moved.
 awaitable<SyncedPlace> sync_folder(AgentStream& stream, const FolderRequest& request, Host host,
                                    std::function<void()> progress);
-
-// The host's answers: "want 0-3,7". Removes the first complete one, and everything before it, from
-// `received`. nullopt: none yet.
-struct SyncAnswer {
-  std::string word, rest;
-};
-std::optional<SyncAnswer> take_sync_answer(std::string& received);
 
 }  // namespace dtl

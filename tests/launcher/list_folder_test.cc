@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "launcher/sync/sync_talk.h"
+#include "launcher/streams/host_talk.h"
 
 namespace dtl::list_folder_test {
 namespace {
@@ -166,16 +166,16 @@ TEST_F(ListFolder, RefusesWhatItCannotRead) {
 TEST(SyncTalk, FindsAnswersBehindNoise) {
   std::string received =
       "Welcome!\n\nDTLAUNCH-SYNC want 0-3,7\n\nDTLAUNCH-SYNC at\n\nDTLAUNCH-SYNC do";
-  const auto want = take_sync_answer(received);
+  const auto want = take_answer(received, kSyncMarker);
   ASSERT_TRUE(want);
   EXPECT_EQ(want->word, "want");
   EXPECT_EQ(want->rest, "0-3,7");
-  const auto at = take_sync_answer(received);
+  const auto at = take_answer(received, kSyncMarker);
   ASSERT_TRUE(at);
   EXPECT_EQ(at->word, "at");
-  EXPECT_FALSE(take_sync_answer(received));
+  EXPECT_FALSE(take_answer(received, kSyncMarker));
   received += "ne /a folder/b\n";
-  const auto done = take_sync_answer(received);
+  const auto done = take_answer(received, kSyncMarker);
   ASSERT_TRUE(done);
   EXPECT_EQ(done->rest, "/a folder/b");
 }
