@@ -71,18 +71,36 @@ constexpr std::string_view kWhole =
 // Where hosts feed each other, take() gets dtagent as the launcher's line says: "here", or "from
 // ADDRESS PORT TICKET" of a host that has it. bash fetches it (agent/entrance/push_seeder.h) and
 // sha256sum checks it before it runs; hosts that have both say "fetches". timeout: behind a
-// firewall there may be no answer at all. The ticket is on no command line. {0}: bytes; {1}:
-// SHA-256.
+// firewall there may be no answer at all. The ticket is on no command line. $B and $H are those of
+// own_programs().
 constexpr std::string_view kFetch =
-    "take() {{ while read -r w a p k; do case $w in "
-    "here) head -c {0} >\"$t/dtagent\"; return;; "
+    "take() { while read -r w a p k; do case $w in "
+    "here) head -c $B >\"$t/dtagent\"; return;; "
     "from) echo \"$k 0000000000000000\" | timeout 5 bash -c \"exec 3<>/dev/tcp/$a/$p && cat >&3 && "
-    "exec head -c {0} "
+    "exec head -c $B "
     "<&3\" >\"$t/dtagent\" 2>/dev/null; "
-    "test \"$(sha256sum <\"$t/dtagent\" | tr -cd 0-9a-f)\" = {1} && return; "
-    "echo; echo \"DTLAUNCH-PUSH failed\";; *) return 1;; esac; done; return 1; }}; "
+    "test \"$(sha256sum <\"$t/dtagent\" | tr -cd 0-9a-f)\" = $H && return; "
+    "echo; echo \"DTLAUNCH-PUSH failed\";; *) return 1;; esac; done; return 1; }; "
     "command -v bash >/dev/null && command -v timeout >/dev/null && "
-    "command -v sha256sum >/dev/null && {{ echo; echo \"DTLAUNCH-PUSH fetches\"; }}; ";
+    "command -v sha256sum >/dev/null && { echo; echo \"DTLAUNCH-PUSH fetches\"; }; ";
+
+// Of the host's architecture, $M: the bundle's name $N, its files $F, what dtagent --receive is
+// promised $P, dtagent's bytes $B and SHA-256 $H. All in the one command, so that it takes no
+// question to choose. Without programs for $M, $N is empty, and $F is what an installation has.
+std::string own_programs(const Bundles& bundles) {
+  std::string text = "M=$(uname -m); N=; case $M in ";
+  for (const Bundle& bundle : bundles.all) {
+    std::string names, promises;
+    for (const BundleFile& file : bundle.files) {
+      names += " " + file.name;
+      promises += fmt::format(" {}:{}:{}", file.name, file.bytes.size(), file.sha256);
+    }
+    text += fmt::format("{}) N={} B={} H={} F=\"{}\" P=\"{}\";; ", bundle.architecture, bundle.name,
+                        bundle.files[0].bytes.size(), bundle.files[0].sha256, names, promises);
+  }
+  return text +
+         fmt::format("*) F=\"dtagent dtguard{}\";; esac; ", bundles.with_trainer ? " dttrain" : "");
+}
 
 }  // namespace
 
@@ -100,30 +118,31 @@ void check_agent_path(const std::string& path) {
 std::string agent_command(const std::string& path, const std::string& arguments) {
   // try() keeps the first reason in $w, because users usually mean the first candidate. safe()
   // comes right before exec, and exec uses $b, so nobody can change a symbolic link between the
-  // two.
-  return for_any_shell(fmt::format(
-      "{4}{5}{7}w=; s=; try() {{ test -x \"$1\" || shut \"$1\" || return 1; "
-      "safe \"$1\" && exec \"$b\" {1}; "
-      "w=${{w:-$1: $x}}; }}; try {0}; try \"$(command -v dtagent)\"; {2}"
-      "a=$(ls -t \"$c/{3}-\"*/dtagent 2>/dev/null | while read -r a; do "
-      "whole \"${{a%/*}}\" && echo \"$a\" && break; done); try \"$a\"; "
-      "test -z \"$w\" || {{ echo \"{6}$w\" >&2; exit 126; }}; "
-      "test -z \"$s\" && exit 127; echo \"{8}$s\" >&2; exit 126",
-      path, arguments, kFindCache, DTL_VERSION, kSafe, kWhole, kRefusal, kShut, kShutFolder));
+  // two. Of the pushed ones: "-FILE" for each damaged one, then the first that is whole. Hosts of
+  // several architectures may share the cache, so it must also run.
+  return for_any_shell(
+      fmt::format("{4}{5}{7}w=; s=; try() {{ test -x \"$1\" || shut \"$1\" || return 1; "
+                  "safe \"$1\" && exec \"$b\" {1}; "
+                  "w=${{w:-$1: $x}}; }}; try {0}; try \"$(command -v dtagent)\"; {2}"
+                  "a=$(ls -t \"$c/{3}-\"*/dtagent 2>/dev/null | while read -r a; do "
+                  "whole \"${{a%/*}}\" || {{ echo \"-$a\"; continue; }}; "
+                  "safe \"$a\" && {{ \"$b\" --version </dev/null >/dev/null 2>&1 || continue; }}; "
+                  "echo \"$a\"; break; done | tail -n 1); "
+                  "case $a in -*) ;; *) try \"$a\";; esac; "
+                  "test -z \"$w\" || {{ echo \"{6}$w\" >&2; exit 126; }}; "
+                  "case $a in -*) echo \"{9}${{a#-}}\" >&2; exit 126;; esac; "
+                  "test -z \"$s\" && exit 127; echo \"{8}$s\" >&2; exit 126",
+                  path, arguments, kFindCache, DTL_VERSION, kSafe, kWhole, kRefusal, kShut,
+                  kShutFolder, kDamaged));
 }
 
 // sh makes the folder and writes dtagent. From then on dtagent itself takes the other files, checks
 // them and moves the folder to its final name (agent/entrance/receive_push.h). A version in the
 // cache is therefore whole or absent. dtagent runs as a child here, because the shell has to remove
-// the unfinished folder when it fails.
-std::string push_command(const std::string& path, const Bundle& bundle, const std::string& token,
+// the unfinished folder when it fails, and the cache if nothing else is in it. The shell must not
+// die before that because the launcher reads no more (SIGPIPE).
+std::string push_command(const std::string& path, const Bundles& bundles, const std::string& token,
                          AfterPush after, const std::string& peers) {
-  std::string names, promises;
-  for (const BundleFile& file : bundle.files) {
-    names += " " + file.name;
-    promises += fmt::format(" {}:{}:{}", file.name, file.bytes.size(), file.sha256);
-  }
-  if (!peers.empty()) promises = " " + peers + promises;
   // A host that feeds others does so until the launcher closes the stream.
   const std::string_view wait = peers.empty() ? "" : "cat >/dev/null; ";
   const std::string go = after == AfterPush::kServe ? "exec \"$1/dtagent\" --serve"
@@ -131,33 +150,37 @@ std::string push_command(const std::string& path, const Bundle& bundle, const st
                              ? "exec \"$1/dtagent\" --receive-folder"
                              : fmt::format("echo; echo \"DTLAUNCH-PUSH there $1\"; {}exit 0", wait);
   // fits() also runs --version: a program of another version beside `path` does not replace a push.
-  std::string script = fmt::format("{}{}go() {{ {}; }}; ", kSafe, kWhole, go);
+  std::string script =
+      fmt::format("{}{}{}go() {{ {}; }}; ", own_programs(bundles), kSafe, kWhole, go);
   script += fmt::format(
-      "fits() {{ for f in{}; do test -x \"$1/$f\" || return 1; done; safe \"$1/dtagent\" || return "
+      "fits() {{ for f in $F; do test -x \"$1/$f\" || return 1; done; safe \"$1/dtagent\" || "
+      "return "
       "1; "
       "test \"$(\"$1/dtagent\" --version 2>/dev/null)\" = \"dtagent {} (protocol {})\"; }}; ",
-      names, DTL_VERSION, kProtocol);
+      DTL_VERSION, kProtocol);
   // An installed dtagent comes first: it needs no transfer, and the job uses updates of it.
   script += fmt::format("fits {0} && go {0}; ", folder_of(path));
   script += "p=$(command -v dtagent); p=${p%/*}; test -n \"$p\" && fits \"$p\" && go \"$p\"; ";
   script += kFindCache;
+  // The launcher refuses such a host.
+  script +=
+      "want() { echo; echo \"DTLAUNCH-PUSH want $M $c\"; }; test -n \"$N\" || { want; exit 78; }; ";
   // The temporary name has the token, the process and the host: hosts that share a home directory
   // on NFS may receive a push at the same time.
   script += fmt::format(
-      "d=$c/{}; test -x \"$d/dtagent\" && safe \"$d/dtagent\" && whole \"$d\" && go \"$d\"; "
+      "d=$c/$N; test -x \"$d/dtagent\" && safe \"$d/dtagent\" && whole \"$d\" && go \"$d\"; "
       "t=$c/.new-{}.$$.$(uname -n); ",
-      bundle.name, token);
-  const std::size_t bytes = bundle.files[0].bytes.size();
-  script += peers.empty() ? fmt::format("take() {{ head -c {} >\"$t/dtagent\"; }}; ", bytes)
-                          : fmt::format(kFetch, bytes, bundle.files[0].sha256);
+      token);
+  script += peers.empty() ? "take() { head -c $B >\"$t/dtagent\"; }; " : kFetch;
+  // Twice: another push that ends may remove the empty cache in between.
   script += fmt::format(
-      "echo; echo \"DTLAUNCH-PUSH want $(uname -m) $c\"; "
-      "if (umask 077; mkdir -p \"$c\" && mkdir \"$t\") && take && "
-      "test \"$(wc -c <\"$t/dtagent\")\" -eq {} && chmod 700 \"$t/dtagent\" && "
+      "trap : PIPE; want; make() {{ mkdir -p \"$c\" && mkdir \"$t\"; }}; "
+      "if (umask 077; make 2>/dev/null || make) && take && "
+      "test \"$(wc -c <\"$t/dtagent\")\" -eq $B && chmod 700 \"$t/dtagent\" && "
       "{{ safe \"$t/dtagent\" || {{ echo \"dtagent: cannot use $c: $x\" >&2; false; }}; }} && "
-      "\"$t/dtagent\" --receive {}{}; then go \"$d\"; fi; "
-      "rm -rf \"$t\"; exit 73",
-      bytes, bundle.name, promises);
+      "\"$t/dtagent\" --receive $N {}$P; then go \"$d\"; fi; "
+      "rm -rf \"$t\"; rmdir \"$c\" 2>/dev/null; exit 73",
+      peers.empty() ? "" : peers + " ");
   return for_any_shell(script);
 }
 

@@ -18,24 +18,25 @@ void check_agent_path(const std::string& path);
 // newest of this version in the push cache, if its hash still matches. It does not run a file that
 // anyone but the user and root can have written. If nothing else is found, the command writes
 // kRefusal and "PATH: WHY" to standard error. If the user may not enter a folder on `path`, it
-// writes kShutFolder and that folder. Both exit with status 126; 127 means that there is no
-// dtagent.
+// writes kShutFolder and that folder; if there is only a pushed dtagent whose hash does not match,
+// kDamaged and its path. All three exit with status 126; 127 means that there is no dtagent.
 std::string agent_command(const std::string& path, const std::string& arguments);
 // agent_link.cc looks for these words at the start of a line of standard error.
 constexpr std::string_view kRefusal = "DTLAUNCH-REFUSED ";
 constexpr std::string_view kShutFolder = "DTLAUNCH-SHUT ";
+constexpr std::string_view kDamaged = "DTLAUNCH-DAMAGED ";
 
 // kServe: exec dtagent --serve in place of the shell. kTakeFolder: the same with --receive-folder,
 // where the programs are already. kSayWhere: print its folder.
 enum class AfterPush { kServe, kTakeFolder, kSayWhere };
 
 // Looks for suitable programs that only the user and root can have written: beside `path`, on the
-// PATH, then in the cache, where their hash must match. If there are none, asks for `bundle`
-// (wire/greeting.h) and reads it from standard input.
+// PATH, then in the cache, where their hash must match. If there are none, asks for the bundle of
+// the host's architecture (wire/greeting.h) and reads it from standard input.
 // peers: what dtagent --receive needs to know so that hosts feed each other; empty: they do not.
 // token: new random hexadecimal digits for each push, so that two pushes to one home directory do
 // not write into the same folder.
-std::string push_command(const std::string& path, const Bundle& bundle, const std::string& token,
+std::string push_command(const std::string& path, const Bundles& bundles, const std::string& token,
                          AfterPush after, const std::string& peers = {});
 
 // Removes all pushed versions and all unfinished pushes from the cache. Says "removed FOLDER" or

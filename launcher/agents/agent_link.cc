@@ -70,6 +70,13 @@ Error not_dtagent(const Host& host, const std::string& what) {
                login_command(host));
 }
 
+// A push replaces it, whatever else it finds.
+Error damaged_agent(const std::string& path) {
+  return Error(Exit::kOs, "cannot start agent",
+               fmt::format("the dtagent that an earlier push brought there is damaged: {}", path),
+               "dtlaunch --push ..., or dtlaunch push with the same hosts");
+}
+
 Error shut_folder(const Host& host, const std::string& folder) {
   return Error(
       Exit::kOs, "cannot start agent",
@@ -98,6 +105,7 @@ std::string describe_ending(const AgentStream& stream) {
 std::optional<Error> refused_agent(const Host& host, const AgentStream& stream) {
   for (const std::string& line : split(stream.standard_error(), '\n')) {
     if (line.starts_with(kShutFolder)) return shut_folder(host, line.substr(kShutFolder.size()));
+    if (line.starts_with(kDamaged)) return damaged_agent(printable(line.substr(kDamaged.size())));
     if (!line.starts_with(kRefusal)) continue;
     const std::string what = line.substr(kRefusal.size());
     return Error(Exit::kOs, "cannot start agent",

@@ -38,8 +38,8 @@ void check_version(const std::string& host, const Greeting& greeting);
 // How an agent's stream ended, in words: "killed by SIGKILL: out of memory".
 std::string describe_ending(const AgentStream& stream);
 
-// The error for an agent that the host found but did not run: others can write it, or its folder is
-// shut (agent_command.h). nullopt if the stream ended for another reason.
+// The error for an agent that the host found but did not run: others can write it, its folder is
+// shut, or it is damaged (agent_command.h). nullopt if the stream ended for another reason.
 std::optional<Error> refused_agent(const Host& host, const AgentStream& stream);
 
 }  // namespace dtl

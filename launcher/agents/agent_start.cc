@@ -76,8 +76,8 @@ awaitable<Greeting> wait_for_marker(SshStream& stream, const Host& host, const s
 
 std::string start_command(const StartOptions& options, AfterPush after) {
   check_agent_path(options.agent_path);
-  if (!options.bundle) return agent_command(options.agent_path, "--stdio");
-  return push_command(options.agent_path, *options.bundle, new_push_token(), after,
+  if (!options.bundles) return agent_command(options.agent_path, "--stdio");
+  return push_command(options.agent_path, *options.bundles, new_push_token(), after,
                       options.feeds ? options.feeds->word() : "");
 }
 
@@ -94,14 +94,14 @@ Error silent(const Host& host, bool pushing) {
 awaitable<Pushed> bring_bundle(SshStream& stream, Host host, StartOptions options, AfterPush after,
                                StreamDeadline& patience) {
   std::function<void()> progress = [&patience] { patience.postpone(kPushStall); };
-  const Pushed pushed =
-      co_await push_bundle(stream, host, options.bundle, options.feeds, after, std::move(progress));
+  const Pushed pushed = co_await push_bundle(stream, host, options.bundles, options.feeds, after,
+                                             std::move(progress));
   if (!pushed.from.empty()) {
     log_verbose(fmt::format("{}: fetched {} from {} ({:.1f} MB sent from here)", host.name,
-                            options.bundle->name, pushed.from,
+                            pushed.name, pushed.from,
                             static_cast<double>(pushed.sent_bytes) / 1e6));
   } else if (pushed.sent_bytes > 0) {
-    log_verbose(fmt::format("{}: sent {} ({:.1f} MB)", host.name, options.bundle->name,
+    log_verbose(fmt::format("{}: sent {} ({:.1f} MB)", host.name, pushed.name,
                             static_cast<double>(pushed.sent_bytes) / 1e6));
   }
   co_return pushed;
@@ -110,7 +110,7 @@ awaitable<Pushed> bring_bundle(SshStream& stream, Host host, StartOptions option
 awaitable<Greeting> wait_for_agent(SshStream& stream, Host host, StartOptions options,
                                    StreamDeadline& patience) {
   try {
-    if (options.bundle) {
+    if (options.bundles) {
       co_await bring_bundle(stream, host, options, AfterPush::kServe, patience);
     }
     co_return co_await wait_for_marker(stream, host, options.agent_path);
@@ -118,7 +118,7 @@ awaitable<Greeting> wait_for_agent(SshStream& stream, Host host, StartOptions op
     // StreamDeadline closes the stream, which then fails in some other way; the deadline is the
     // cause.
     if (!patience.passed()) throw;
-    throw silent(host, options.bundle != nullptr);
+    throw silent(host, options.bundles != nullptr);
   }
 }
 
@@ -146,8 +146,8 @@ awaitable<std::unique_ptr<AgentStream>> start_receiver(std::shared_ptr<SshSessio
                                                        StartOptions options) {
   session->set_deadline(std::chrono::steady_clock::now() + kSshDeadline);
   // After a push another dtagent may be on the PATH there, of another version.
-  std::string command = options.bundle ? start_command(options, AfterPush::kTakeFolder)
-                                       : agent_command(options.agent_path, "--receive-folder");
+  std::string command = options.bundles ? start_command(options, AfterPush::kTakeFolder)
+                                        : agent_command(options.agent_path, "--receive-folder");
   auto stream = co_await run_over_ssh(session, std::move(command), ChannelEnd::kChannelOnly);
   session->clear_deadline();
   co_return stream;
@@ -223,7 +223,7 @@ awaitable<std::unique_ptr<AgentStream>> start_ssh_agent(asio::io_context& contex
     // A kept agent was started without --push. That is enough for dtagent and dtguard, but a job
     // that needs a pushed dttrain must find it beside its agent. Folders need a login in any case.
     const bool any_agent =
-        !options.folders && (!options.bundle || options.bundle->files.size() == 2);
+        !options.folders && (!options.bundles || options.bundles->all[0].files.size() == 2);
     if (any_agent) {
       if (auto kept = co_await start_kept_agent(context, host, options)) co_return kept;
     }

@@ -28,7 +28,7 @@ struct StartOptions {
   SshTrust trust = {};
   std::chrono::milliseconds deadline = kSshDeadline;  // of start_ssh_agent, in all
   // --push: sent to hosts without suitable programs. All hosts share it.
-  std::shared_ptr<const Bundle> bundle = nullptr;
+  std::shared_ptr<const Bundles> bundles = nullptr;
   std::shared_ptr<PushFeeds> feeds = nullptr;  // set: hosts feed each other. All hosts share it.
   // A scheduler's command that runs another command on a host, such as "blaunch". It replaces ssh;
   // see carried_agent.h. Empty: ssh.
@@ -82,7 +82,7 @@ awaitable<std::unique_ptr<AgentStream>> run_agent(asio::io_context& context, Hos
                                                   StartOptions options,
                                                   std::vector<std::string> arguments);
 
-// Starts no agent: pushes options.bundle to a host without suitable programs, or removes what was
+// Starts no agent: pushes options.bundles to a host without suitable programs, or removes what was
 // pushed. With options.feeds, the host feeds others until let_go(). remove_pushed() returns the
 // folder; empty: there was nothing.
 awaitable<Pushed> push_to(asio::io_context& context, Host host, StartOptions options);

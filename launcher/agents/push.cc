@@ -4,10 +4,10 @@
 #include "launcher/agents/push.h"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -24,24 +24,21 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 256 << 10;  // a slow host makes progress this often
 
-std::string own_architecture() {
-  utsname names{};
-  return ::uname(&names) == 0 ? names.machine : "?";
-}
+// Of which there are builds.
+constexpr std::string_view kBuilt[] = {"x86_64", "aarch64"};
 
 // One push to one host.
 class Push {
  public:
-  Push(SshStream& stream, Host host, std::shared_ptr<const Bundle> bundle,
+  Push(SshStream& stream, Host host, std::shared_ptr<const Bundles> bundles,
        std::shared_ptr<PushFeeds> feeds, AfterPush after, std::function<void()> progress)
       : stream_(stream),
         host_(std::move(host)),
-        bundle_(std::move(bundle)),
+        bundles_(std::move(bundles)),
         feeds_(std::move(feeds)),
         after_(after),
-        progress_(std::move(progress)) {
-    if (feeds_) guest_.emplace(*feeds_, host_.name);
-  }
+        talk_(stream, progress),
+        progress_(std::move(progress)) {}
 
   awaitable<Pushed> run() {
     for (;;) {
@@ -70,11 +67,11 @@ class Push {
   }
 
  private:
-  awaitable<void> obey(PushAnswer answer) {
-    if (answer.word == "want") {
+  awaitable<void> obey(HostAnswer answer) {
+    if (answer.word == "want" && bundle_ == nullptr) {
       accept(answer.rest);
       co_await send_agent();
-    } else if (answer.word == "send") {
+    } else if (answer.word == "send" && bundle_ != nullptr) {
       // The pushed dtagent has asked for these files, and checks them as they arrive.
       co_await send_rest(answer.rest);
     } else if (answer.word == "fetches") {
@@ -94,12 +91,12 @@ class Push {
     if (guest_ && can_fetch_agent_) {
       if (!feed_) feed_ = co_await guest_->wait_for_feed(progress_);
       if (const auto& seeder = feed_->seeder) {
-        co_await say(
+        co_await talk_.say(
             fmt::format("from {} {} {}\n", seeder->address, seeder->port, feeds_->ticket()));
         co_return;
       }
     }
-    if (guest_) co_await say("here\n");
+    if (guest_) co_await talk_.say("here\n");
     co_await send(agent, 0);
   }
 
@@ -114,15 +111,15 @@ class Push {
         refuse_feed();
       else if (has_pieces_)
         throw failure();
-      if (!std::exchange(has_pieces_, true)) co_await say(feeds_->pieces());
+      if (!std::exchange(has_pieces_, true)) co_await talk_.say(guest_->pieces());
       if (!feed_) feed_ = co_await guest_->wait_for_feed(progress_);
       if (const auto& seeder = feed_->seeder) {
         pushed_.from = guest_->name_of(*seeder);
-        co_await say(fmt::format("from {} {}\n", seeder->address, seeder->port));
+        co_await talk_.say(fmt::format("from {} {}\n", seeder->address, seeder->port));
         co_return;
       }
       pushed_.from.clear();
-      co_await say("here\n");
+      co_await talk_.say("here\n");
     }
     for (std::size_t i = 1; i < bundle_->files.size(); ++i) {
       const std::string& bytes = bundle_->files[i].bytes;
@@ -155,11 +152,10 @@ class Push {
     const std::size_t blank = std::min(request.find(' '), request.size());
     const std::string architecture = request.substr(0, blank);
     cache_ = trim(request.substr(blank));
-    if (architecture == own_architecture()) return;
-    throw Error(
-        Exit::kConfig, "cannot push dtagent",
-        fmt::format("the host is {}, the dtagent here is for {}", architecture, own_architecture()),
-        fmt::format("install dtlaunch for {} there", architecture));
+    bundle_ = bundles_->find(architecture);
+    if (bundle_ == nullptr) throw no_programs_for(architecture, host_, *bundles_);
+    pushed_.name = bundle_->name;
+    if (feeds_) guest_.emplace(*feeds_, *bundle_, host_.name);
   }
 
   static Error too_much() {
@@ -170,22 +166,10 @@ class Push {
 
   // From `begin` on.
   awaitable<void> send(const std::string& bytes, std::size_t begin) {
-    for (std::size_t at = begin; at < bytes.size() && !refused_; at += kPieceBytes) {
-      co_await say(bytes.substr(at, kPieceBytes));
+    for (std::size_t at = begin; at < bytes.size() && !talk_.has_refused(); at += kPieceBytes) {
+      co_await talk_.say(bytes.substr(at, kPieceBytes));
     }
     pushed_.sent_bytes += bytes.size() - begin;
-  }
-
-  // A host that has given up closes its input. It says why on standard error, which run() reads to
-  // the end; a write error would only hide the reason.
-  awaitable<void> say(std::string bytes) {
-    try {
-      co_await stream_.write(std::move(bytes));
-    } catch (const Error& error) {
-      if (error.status() != Exit::kIo) throw;
-      refused_ = true;
-    }
-    progress_();
   }
 
   // The reason is at the end of "head: error writing 'standard output': No space left on device".
@@ -216,32 +200,42 @@ class Push {
 
   SshStream& stream_;
   Host host_;
-  std::shared_ptr<const Bundle> bundle_;
+  std::shared_ptr<const Bundles> bundles_;
+  const Bundle* bundle_ = nullptr;    // the host's, once it has said its architecture
   std::shared_ptr<PushFeeds> feeds_;  // shared by all hosts of the push; null: no tree
   std::optional<PushFeeds::Guest> guest_;
   AfterPush after_;
+  HostTalk talk_;
   std::function<void()> progress_;
   std::optional<PushTree::Feed> feed_;  // the present one, until it has failed or is over
   bool can_fetch_agent_ = false;        // the host's shell can
   bool has_pieces_ = false;             // the host
   std::string received_;
-  std::string cache_;     // set when the host has asked for files
-  bool refused_ = false;  // the host takes no more
+  std::string cache_;  // set when the host has asked for files
   Pushed pushed_;
 };
 
 }  // namespace
 
-std::optional<PushAnswer> take_push_answer(std::string& received) {
-  const std::size_t at = received.find(kPushMarker);
-  if (at == std::string::npos) return std::nullopt;
-  const std::size_t begin = at + kPushMarker.size();
-  const std::size_t end = received.find('\n', begin);
-  if (end == std::string::npos) return std::nullopt;
-  const std::string line = printable(received.substr(begin, end - begin));
-  received.erase(0, end);  // the newline may begin the next marker
-  const std::size_t blank = std::min(line.find(' '), line.size());
-  return PushAnswer{line.substr(0, blank), std::string(trim(line.substr(blank)))};
+std::optional<HostAnswer> take_push_answer(std::string& received) {
+  auto answer = take_answer(received, kPushMarker);
+  if (answer) *answer = {printable(answer->word), printable(answer->rest)};
+  return answer;
+}
+
+Error no_programs_for(const std::string& architecture, const Host& host, const Bundles& bundles) {
+  const std::string folder = bundles.elsewhere + "/" + architecture;
+  const bool is_built =
+      std::find(std::begin(kBuilt), std::end(kBuilt), architecture) != std::end(kBuilt);
+  // The tarball's folder of programs, without the two folders above them.
+  const std::string unpack = fmt::format(
+      "mkdir -p {0} && tar -xzf dtlaunch-{1}-linux-{2}.tar.gz -C {0} "
+      "--strip-components=2 dtlaunch-{1}/bin",
+      one_shell_word(folder), DTL_VERSION, architecture);
+  return Error(Exit::kConfig, "cannot push dtagent",
+               fmt::format("the host is {}, dtlaunch is {}, and there is no {}", architecture,
+                           bundles.all[0].architecture, bundles.missing_program(architecture)),
+               is_built ? unpack : fmt::format("dtlaunch built on {}, without --push", host.name));
 }
 
 std::optional<SeederPlace> parse_seeder_place(const std::string& text) {
@@ -255,10 +249,10 @@ std::optional<SeederPlace> parse_seeder_place(const std::string& text) {
   return SeederPlace{words[0], static_cast<std::uint16_t>(*port)};
 }
 
-awaitable<Pushed> push_bundle(SshStream& stream, Host host, std::shared_ptr<const Bundle> bundle,
+awaitable<Pushed> push_bundle(SshStream& stream, Host host, std::shared_ptr<const Bundles> bundles,
                               std::shared_ptr<PushFeeds> feeds, AfterPush after,
                               std::function<void()> progress) {
-  Push push(stream, std::move(host), std::move(bundle), std::move(feeds), after,
+  Push push(stream, std::move(host), std::move(bundles), std::move(feeds), after,
             std::move(progress));
   co_return co_await push.run();
 }

@@ -8,30 +8,33 @@
 #include <optional>
 #include <string>
 
+#include "base/error.h"
 #include "launcher/agents/agent_command.h"
 #include "launcher/agents/bundle.h"
 #include "launcher/agents/push_feeds.h"
 #include "launcher/ssh/stream.h"
+#include "launcher/streams/host_talk.h"
 #include "plan/request/host.h"
 
 namespace dtl {
 
 // Sends what a stream that runs push_command() asks for. Returns when the agent has greeted or has
 // said where it is; the bytes of a greeting are given back to the stream. Calls `progress` whenever
-// bytes have moved. Throws Error(kConfig) for another architecture and Error(kCannotWrite), with
-// path and reason, if the host cannot keep the files. feeds: null if the launcher sends everything.
-awaitable<Pushed> push_bundle(SshStream& stream, Host host, std::shared_ptr<const Bundle> bundle,
+// bytes have moved. Throws Error(kConfig) for an architecture without programs here, and
+// Error(kCannotWrite), with path and reason, if the host cannot keep the files. feeds: null if the
+// launcher sends everything.
+awaitable<Pushed> push_bundle(SshStream& stream, Host host, std::shared_ptr<const Bundles> bundles,
                               std::shared_ptr<PushFeeds> feeds, AfterPush after,
                               std::function<void()> progress);
 
 std::string new_push_token();
 
-// The host's answer after kPushMarker: "want", "x86_64 /root/.cache/dtlaunch".
-struct PushAnswer {
-  std::string word, rest;
-};
-// Removes the first complete answer and everything before it from `received`. nullopt: none yet.
-std::optional<PushAnswer> take_push_answer(std::string& received);
+// take_answer() of kPushMarker, printable: "want", "x86_64 /root/.cache/dtlaunch".
+std::optional<HostAnswer> take_push_answer(std::string& received);
+
+// Refuses a host of an architecture without programs here: Error(kConfig) with where they were
+// looked for, and what to do. architecture: as the host said, printable.
+Error no_programs_for(const std::string& architecture, const Host& host, const Bundles& bundles);
 
 // Of a host that gives the programs to others: "10.0.0.7 40123". nullopt if it is anything but a
 // numeric address and a port: other hosts' shells get both in a command (kFetch in

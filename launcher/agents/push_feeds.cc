@@ -60,39 +60,40 @@ class Listed {
 
 }  // namespace
 
-PushFeeds::PushFeeds(const Bundle& bundle, PortRange ports)
+PushFeeds::PushFeeds(PortRange ports)
     : word_(ports.high == 0 ? "peers" : fmt::format("peers={}-{}", ports.low, ports.high)),
-      ticket_(to_hex(random_bytes(kTicketBytes, "draw a ticket"))) {
-  pieces_ = fmt::format("pieces {} {}{}\n", kPushPieceBytes, ticket_, piece_sums(bundle));
-}
+      ticket_(to_hex(random_bytes(kTicketBytes, "draw a ticket"))) {}
 
-void PushFeeds::wake() {
-  for (const auto& [id, timer] : waiting_) {
-    if (tree_.feed_of(id).is_decided) timer->cancel();
+void PushFeeds::Alike::wake() {
+  for (const auto& [id, timer] : waiting) {
+    if (tree.feed_of(id).is_decided) timer->cancel();
   }
 }
 
-PushFeeds::Guest::Guest(PushFeeds& feeds, std::string name)
-    : feeds_(feeds), id_(feeds.tree_.enter()) {
-  feeds_.names_.push_back(std::move(name));
+PushFeeds::Guest::Guest(PushFeeds& feeds, const Bundle& bundle, std::string name)
+    : feeds_(feeds),
+      bundle_(bundle),
+      alike_(feeds.alike_[bundle.architecture]),
+      id_(alike_.tree.enter()) {
+  alike_.names.push_back(std::move(name));
 }
 
 PushFeeds::Guest::~Guest() {
-  feeds_.tree_.left(id_);
-  feeds_.wake();
+  alike_.tree.left(id_);
+  alike_.wake();
 }
 
 awaitable<PushTree::Feed> PushFeeds::Guest::wait_for_feed(std::function<void()> progress) {
   if (!has_asked_) {
     has_asked_ = true;
-    feeds_.tree_.ask(id_);
+    alike_.tree.ask(id_);
   }
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (;;) {
-    PushTree::Feed feed = feeds_.tree_.feed_of(id_);
+    PushTree::Feed feed = alike_.tree.feed_of(id_);
     if (feed.is_decided) co_return feed;
     timer.expires_after(kPushStall / 3);
-    const Listed listed(feeds_.waiting_, id_, timer);
+    const Listed listed(alike_.waiting, id_, timer);
     boost::system::error_code cancelled;
     co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
     progress();
@@ -100,30 +101,37 @@ awaitable<PushTree::Feed> PushFeeds::Guest::wait_for_feed(std::function<void()> 
 }
 
 void PushFeeds::Guest::failed() {
-  feeds_.tree_.failed(id_);
-  feeds_.wake();
+  alike_.tree.failed(id_);
+  alike_.wake();
 }
 
 void PushFeeds::Guest::fed() {
-  feeds_.tree_.fed(id_);
-  feeds_.wake();
+  alike_.tree.fed(id_);
+  alike_.wake();
 }
 
 void PushFeeds::Guest::seeds(std::string address, std::uint16_t port) {
-  feeds_.tree_.seeds(id_, std::move(address), port);
-  feeds_.wake();
+  alike_.tree.seeds(id_, std::move(address), port);
+  alike_.wake();
 }
 
 const std::string& PushFeeds::Guest::name_of(const PushTree::Seeder& seeder) const {
-  return feeds_.names_[seeder.id];
+  return alike_.names[seeder.id];
 }
 
-std::shared_ptr<PushFeeds> make_push_feeds(const Bundle& bundle, const std::vector<Host>& hosts,
-                                           PortRange ports) {
+const std::string& PushFeeds::Guest::pieces() {
+  if (alike_.pieces.empty()) {
+    alike_.pieces =
+        fmt::format("pieces {} {}{}\n", kPushPieceBytes, feeds_.ticket_, piece_sums(bundle_));
+  }
+  return alike_.pieces;
+}
+
+std::shared_ptr<PushFeeds> make_push_feeds(const std::vector<Host>& hosts, PortRange ports) {
   const auto far =
       std::count_if(hosts.begin(), hosts.end(), [](const Host& host) { return !is_local(host); });
   if (far <= static_cast<std::ptrdiff_t>(PushFeeds::kFewHosts)) return nullptr;
-  return std::make_shared<PushFeeds>(bundle, ports);
+  return std::make_shared<PushFeeds>(ports);
 }
 
 }  // namespace dtl

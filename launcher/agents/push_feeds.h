@@ -1,8 +1,8 @@
 #pragma once
-// PushFeeds: what all hosts of one push share where hosts feed each other: the tree, the ticket and
-// the checksums of the pieces. Used if more than kFewHosts hosts are pushed to. It lives as long as
-// the job, or as `dtlaunch push`; one io_context thread. Waits end when the tree decides; it never
-// fails.
+// PushFeeds: what all hosts of one push share where hosts feed each other: the ticket and, for each
+// architecture, the tree and the checksums of the pieces. Used if more than kFewHosts hosts are
+// pushed to. It lives as long as the job, or as `dtlaunch push`; one io_context thread. Waits end
+// when the tree decides; it never fails.
 
 #include <functional>
 #include <map>
@@ -25,11 +25,10 @@ class PushFeeds {
   static constexpr std::size_t kFewHosts = PushTree::kRoots;
 
   // ports: on which hosts may listen. Throws Error if the kernel has no random numbers.
-  PushFeeds(const Bundle& bundle, PortRange ports);
+  explicit PushFeeds(PortRange ports);
 
   // For push_command(): the word for dtagent --receive.
   const std::string& word() const { return word_; }
-  const std::string& pieces() const { return pieces_; }  // the line for a host, with its newline
   const std::string& ticket() const { return ticket_; }  // which seeders ask for
 
   // Streams of hosts that seed although nothing else runs there, until let_go(). Their io_context
@@ -37,10 +36,23 @@ class PushFeeds {
   void keep(std::unique_ptr<AgentStream> stream) { kept_.push_back(std::move(stream)); }
   void let_go() { kept_.clear(); }
 
+ private:
+  // Hosts of one architecture: only they can feed each other.
+  struct Alike {
+    PushTree tree;
+    std::vector<std::string> names;  // of the tree's hosts
+    std::map<PushTree::Id, asio::steady_timer*> waiting;
+    std::string pieces;  // once a host has asked for them
+
+    void wake();
+  };
+
+ public:
   // One host, while it is pushed to.
   class Guest {
    public:
-    Guest(PushFeeds& feeds, std::string name);
+    // bundle: for its architecture; it must outlive this and `feeds`.
+    Guest(PushFeeds& feeds, const Bundle& bundle, std::string name);
     ~Guest();
     Guest(const Guest&) = delete;
     Guest& operator=(const Guest&) = delete;
@@ -52,25 +64,23 @@ class PushFeeds {
     void fed();
     void seeds(std::string address, std::uint16_t port);
     const std::string& name_of(const PushTree::Seeder& seeder) const;
+    const std::string& pieces();  // the line for the host, with its newline
 
    private:
-    PushFeeds& feeds_;
+    const PushFeeds& feeds_;
+    const Bundle& bundle_;
+    Alike& alike_;
     PushTree::Id id_;
     bool has_asked_ = false;
   };
 
  private:
-  void wake();
-
-  PushTree tree_;
-  std::vector<std::string> names_;  // of the tree's hosts
-  std::map<PushTree::Id, asio::steady_timer*> waiting_;
-  std::string word_, pieces_, ticket_;
+  std::map<std::string, Alike> alike_;  // by the architecture
+  std::string word_, ticket_;
   std::vector<std::unique_ptr<AgentStream>> kept_;
 };
 
 // Feeds for a push to these hosts; null if few of them need a login. ports: to listen on.
-std::shared_ptr<PushFeeds> make_push_feeds(const Bundle& bundle, const std::vector<Host>& hosts,
-                                           PortRange ports = {});
+std::shared_ptr<PushFeeds> make_push_feeds(const std::vector<Host>& hosts, PortRange ports);
 
 }  // namespace dtl

@@ -38,8 +38,8 @@ std::string describe(const Pushed& pushed) {
                      pushed.folder);
 }
 
-struct FedBundle {
-  std::shared_ptr<const Bundle> bundle;
+struct FedBundles {
+  std::shared_ptr<const Bundles> bundles;
   std::shared_ptr<PushFeeds> feeds;  // all hosts share it; null: few hosts
 };
 
@@ -47,11 +47,11 @@ struct FedBundle {
 // left: hosts whose push goes on; the last one ends the streams of those that feed others, for
 // which the context would wait.
 awaitable<void> push_all(asio::io_context& context, Place* place, StartOptions start,
-                         std::vector<FedBundle> bundles, std::size_t* left) {
+                         std::vector<FedBundles> all, std::size_t* left) {
   try {
     Pushed last;
-    for (const auto& [bundle, feeds] : bundles) {
-      start.bundle = bundle;
+    for (const auto& [bundles, feeds] : all) {
+      start.bundles = bundles;
       start.feeds = feeds;
       Pushed pushed = co_await push_to(context, place->host, start);
       pushed.sent_bytes += last.sent_bytes;
@@ -62,7 +62,7 @@ awaitable<void> push_all(asio::io_context& context, Place* place, StartOptions s
     place->error = error;
   }
   if (--*left > 0) co_return;
-  for (const FedBundle& each : bundles) {
+  for (const FedBundles& each : all) {
     if (each.feeds) each.feeds->let_go();
   }
 }
@@ -92,19 +92,18 @@ int report(const std::vector<Place>& places) {
   return status;
 }
 
-// Two bundles, with and without dttrain: jobs of other programs need not wait for it.
-std::vector<FedBundle> bundles_of(const std::string& agent_path, const std::vector<Host>& hosts) {
+// Two of each architecture, with and without dttrain: jobs of other programs need not wait for it.
+std::vector<FedBundles> bundles_of(const std::string& agent_path, const std::vector<Host>& hosts,
+                                   PortRange ports) {
   const std::string folder = agent_path.substr(0, agent_path.rfind('/'));
   std::vector<bool> with_trainer = {false};
   // An installation without the trainer can push too.
   if (::access((folder + "/dttrain").c_str(), X_OK) == 0) with_trainer.push_back(true);
-  std::vector<FedBundle> bundles;
+  std::vector<FedBundles> all;
   for (const bool trainer : with_trainer) {
-    auto bundle = load_bundle(folder, trainer);
-    auto feeds = make_push_feeds(*bundle, hosts);
-    bundles.push_back({std::move(bundle), std::move(feeds)});
+    all.push_back({load_bundles(folder, trainer), make_push_feeds(hosts, ports)});
   }
-  return bundles;
+  return all;
 }
 
 }  // namespace
@@ -127,8 +126,8 @@ int run_push_command(const std::vector<std::string>& arguments, StartOptions sta
   start.trust.accept_new_host_keys = options.accept_new_host_keys;
   asio::io_context context;  // before the feeds, which keep streams of it
   // Removing needs no programs here.
-  const auto bundles =
-      options.remove ? std::vector<FedBundle>{} : bundles_of(start.agent_path, hosts);
+  const auto bundles = options.remove ? std::vector<FedBundles>{}
+                                      : bundles_of(start.agent_path, hosts, options.ports);
   auto left = static_cast<std::size_t>(
       std::count_if(hosts.begin(), hosts.end(), [](const Host& host) { return !is_local(host); }));
   run_tasks(context, [&](TaskGroup& tasks) {

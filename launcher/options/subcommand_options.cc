@@ -178,8 +178,9 @@ std::vector<Row> push_rows() {
   return {
       hostfile_row("hostfile, one host per line"),
       hosts_row(),
-      {kOptions, {"--remove"}, "", "remove what an earlier push copied",
-       into::flag<&Sub::remove>()},
+      {kOptions, {"--port-range"}, "LOW:HIGH", "hosts that feed others listen on these TCP ports only",
+       into::parsed<parse_port_range, &Sub::ports>()},
+      {kOptions, {"--remove"}, "", "remove what an earlier push copied", into::flag<&Sub::remove>()},
       host_keys_row(),
       help_row(),
   };

@@ -55,6 +55,7 @@ struct SubcommandOptions {
   double period_s = 0;                                            // top; 0: not given
   int signal = 15;                                                // kill
   bool remove = false;                                            // push
+  PortRange ports;                                                // push; to listen on
   bool list = false;                                              // up
   std::chrono::seconds idle = std::chrono::hours(8);              // up; without a launch
   std::string interface;                                          // doctor, forecast

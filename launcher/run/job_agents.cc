@@ -115,10 +115,10 @@ void add_programs(StartOptions& start, const Request& request, const Surrounding
   const auto runs_trainer = [](const Program& program) {
     return runs_pushed_trainer(program.command);
   };
-  start.bundle =
-      load_bundle(around.program_directory,
-                  std::any_of(request.programs.begin(), request.programs.end(), runs_trainer));
-  start.feeds = make_push_feeds(*start.bundle, request.hosts, request.network.ports);
+  start.bundles =
+      load_bundles(around.program_directory,
+                   std::any_of(request.programs.begin(), request.programs.end(), runs_trainer));
+  start.feeds = make_push_feeds(request.hosts, request.network.ports);
 }
 
 void add_folders(StartOptions& start, SessionOptions& options, const JobSettings& settings) {

@@ -48,7 +48,7 @@ on node3 sh -c "cd ~/$cache/*[0-9a-f] && printf damage | dd of=dtguard bs=1 seek
   fail "cannot damage what node3 has"
 launch -hosts node3 -np 1 uname -n
 expect_status 71
-expect_err 'there is no dtagent on node3'
+expect_err 'node3: .*the dtagent that an earlier push brought there is damaged: '
 launch -v -hosts node3 --push -np 1 uname -n
 expect_status 0
 expect_count 1 'node3: sent 0\.' "$work/err"
@@ -87,14 +87,30 @@ expect_err "node4: .*/$cache: cannot push: No space left on device"
 expect_content node4 0
 on node4 umount /run/root/.cache
 
-# Another architecture is refused by name, before anything is sent.
-printf '#!/bin/sh\n[ "$1" = -m ] && echo riscv64 || echo node5\n' >"$work/uname"
+# Another architecture gets its own programs from libexec, and is refused by name before anything is sent if there
+# are none. Here they are this machine's with another end, so that they run.
+other=$work/other
+mkdir -p "$other/bin" "$other/libexec/dtlaunch/aarch64"
+cp "$bin"/dt{launch,agent,guard} "$other/bin"
+[ ! -e "$bin/dtpmix" ] || cp "$bin/dtpmix" "$other/bin"
+on node5 mount -t tmpfs none "$other/bin"
+printf '#!/bin/sh\n[ "$1" = -m ] && echo aarch64 || echo node5\n' >"$work/uname"
 chmod +x "$work/uname"
 on node5 mount --bind "$work/uname" "$(on node5 sh -c 'command -v uname')"
-launch -hosts node5 --push -np 1 true
+run "$cluster" exec node1 "$other/bin/dtlaunch" -hosts node4,node5 --push -ppn 1 -np 2 true
 expect_status 78
-expect_err 'node5: cannot push dtagent: the host is riscv64, the dtagent here is for '
+expect_err "node5: cannot push dtagent: the host is aarch64, dtlaunch is .* no $other/libexec/dtlaunch/aarch64/dtagent\\. Try: mkdir "
 expect_content node5 0
+for program in dtagent dtguard; do
+  (cat "$bin/$program" && echo aarch64) >"$other/libexec/dtlaunch/aarch64/$program"
+  chmod +x "$other/libexec/dtlaunch/aarch64/$program"
+done
+run "$cluster" exec node1 "$other/bin/dtlaunch" -hosts node4,node5 --push -ppn 1 -np 2 sh -c 'hostname'
+expect_status 0
+expect_equal "node5's programs" "$(on node5 sh -c "cat ~/$cache/*/dtagent ~/$cache/*/dtguard | sha256sum")" \
+  "$(cat "$other"/libexec/dtlaunch/aarch64/dt{agent,guard} | sha256sum)"
+on node5 rm -r "/run/root/$cache"
+on node4 rm -rf "/run/root/$cache"
 on node5 umount "$(on node5 sh -c 'command -v uname')"
 
 # dtlaunch push, ahead of time; to a login shell that is not a POSIX shell, if installed.

@@ -12,14 +12,18 @@
 #include <string>
 
 #include "base/error.h"
+#include "launcher/agents/push.h"
 
 namespace dtl::agent_command_test {
 namespace {
 
 using testing::HasSubstr;
 
-Bundle small_bundle() {
-  return {"0.1.0-0123456789abcdef", {{"dtagent", "12345", "aa"}, {"dtguard", "6", "bb"}}};
+Bundles small_bundles() {
+  return {
+      {{"x86_64", "0.1.0-0123456789abcdef", {{"dtagent", "12345", "aa"}, {"dtguard", "6", "bb"}}},
+       {"pdp11", "0.1.0-fedcba9876543210", {{"dtagent", "1234567", "cc"}, {"dtguard", "6", "dd"}}}},
+      "/opt/libexec/dtlaunch"};
 }
 
 // csh expands ! and ends quotes at a newline; fish interprets \ in single quotes.
@@ -33,17 +37,18 @@ void expect_safe_for_any_shell(const std::string& command) {
 TEST(AgentCommand, MeansTheSameToEveryLoginShell) {
   expect_safe_for_any_shell(agent_command("/opt/bin/dtagent", "--stdio"));
   expect_safe_for_any_shell(
-      push_command("/opt/bin/dtagent", small_bundle(), "00ff", AfterPush::kServe));
+      push_command("/opt/bin/dtagent", small_bundles(), "00ff", AfterPush::kServe));
   expect_safe_for_any_shell(
-      push_command("/opt/bin/dtagent", small_bundle(), "00ff", AfterPush::kSayWhere));
+      push_command("/opt/bin/dtagent", small_bundles(), "00ff", AfterPush::kSayWhere));
   expect_safe_for_any_shell(remove_command());
 }
 
 TEST(AgentCommand, PromisesEveryFileOfTheBundle) {
   const std::string command =
-      push_command("/opt/bin/dtagent", small_bundle(), "00ff", AfterPush::kServe);
-  EXPECT_THAT(command, HasSubstr("head -c 5 "));
-  EXPECT_THAT(command, HasSubstr("--receive 0.1.0-0123456789abcdef dtagent:5:aa dtguard:1:bb;"));
+      push_command("/opt/bin/dtagent", small_bundles(), "00ff", AfterPush::kServe);
+  EXPECT_THAT(command, HasSubstr("x86_64) N=0.1.0-0123456789abcdef B=5 H=aa F=\" dtagent dtguard\" "
+                                 "P=\" dtagent:5:aa dtguard:1:bb\";;"));
+  EXPECT_THAT(command, HasSubstr("pdp11) N=0.1.0-fedcba9876543210 B=7 H=cc "));
 }
 
 TEST(AgentCommand, RefusesPathsThatAShellWouldRead) {
@@ -153,46 +158,109 @@ TEST_F(HostsShell, PassesByWhatItRefusesForOneThatIsSafe) {
 }
 
 TEST_F(HostsShell, RunsAPushOnlyWhileItIsAsItWasSent) {
-  const auto bundle = load_bundle(folder_ + "/bin", false);
-  const std::string pushed = install(folder_ + "/cache/dtlaunch/" + bundle->name);
+  const auto bundles = load_bundles(folder_ + "/bin", false);
+  const std::string pushed = install(folder_ + "/cache/dtlaunch/" + bundles->all[0].name);
   const std::string nowhere = folder_ + "/nothing/dtagent";
   EXPECT_EQ(run(agent_command(nowhere, "--stdio")).text, "ran --stdio\n");
   std::ofstream(pushed, std::ios::app) << "# one more line\n";
-  EXPECT_EQ(run(agent_command(nowhere, "--stdio")).status, 127);
-  const Said asked = run("</dev/null " + push_command(nowhere, *bundle, "00ff", AfterPush::kServe));
+  const Said damaged = run(agent_command(nowhere, "--stdio"));
+  EXPECT_EQ(damaged.status, 126);
+  EXPECT_EQ(damaged.text, std::string(kDamaged) + pushed + "\n");
+  const Said asked =
+      run("</dev/null " + push_command(nowhere, *bundles, "00ff", AfterPush::kServe));
   EXPECT_THAT(asked.text, HasSubstr("DTLAUNCH-PUSH want "));
 }
 
 TEST_F(HostsShell, KnowsAPushThatHasAServerOfPmix) {
   std::ofstream(folder_ + "/bin/dtpmix") << "server";
-  const auto bundle = load_bundle(folder_ + "/bin", false);
-  ASSERT_EQ(bundle->files.size(), 3u);
-  EXPECT_EQ(bundle->files[2].name, "dtpmix");
-  const std::string pushed = install(folder_ + "/cache/dtlaunch/" + bundle->name);
+  const auto bundles = load_bundles(folder_ + "/bin", false);
+  ASSERT_EQ(bundles->all[0].files.size(), 3u);
+  EXPECT_EQ(bundles->all[0].files[2].name, "dtpmix");
+  const std::string pushed = install(folder_ + "/cache/dtlaunch/" + bundles->all[0].name);
   const std::string server = pushed.substr(0, pushed.rfind('/')) + "/dtpmix";
   std::ofstream(server) << "server";
   const std::string nowhere = folder_ + "/nothing/dtagent";
   EXPECT_EQ(run(agent_command(nowhere, "--stdio")).text, "ran --stdio\n");
   std::ofstream(server) << "another";
+  EXPECT_EQ(run(agent_command(nowhere, "--stdio")).status, 126);
+}
+
+// Hosts of several architectures may share a home directory.
+TEST_F(HostsShell, PassesByAPushThatDoesNotRunHere) {
+  install(folder_ + "/bin", "exit 126");
+  const std::string other = load_bundles(folder_ + "/bin", false)->all[0].name;
+  install(folder_ + "/cache/dtlaunch/" + other, "exit 126");
+  const std::string nowhere = folder_ + "/nothing/dtagent";
   EXPECT_EQ(run(agent_command(nowhere, "--stdio")).status, 127);
 }
 
+TEST_F(HostsShell, AsksForTheProgramsOfItsArchitecture) {
+  const std::string nowhere = folder_ + "/nothing/dtagent";
+  const auto command = [&](const char* host) {
+    std::filesystem::create_directories(folder_ + "/tools");
+    std::ofstream(folder_ + "/tools/uname") << "#!/bin/sh\necho " << host << "\n";
+    ::chmod((folder_ + "/tools/uname").c_str(), 0755);
+    return "PATH=" + folder_ + "/tools:$PATH; </dev/null " +
+           push_command(nowhere, small_bundles(), "00ff", AfterPush::kServe);
+  };
+  const Said asked = run(command("pdp11"));
+  EXPECT_THAT(asked.text, HasSubstr("DTLAUNCH-PUSH want pdp11 " + folder_ + "/cache/dtlaunch\n"));
+  // Nothing has come, and nothing stays.
+  EXPECT_EQ(asked.status, 73);
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/cache/dtlaunch"));
+  const Said refused = run(command("vax"));
+  EXPECT_THAT(refused.text, HasSubstr("DTLAUNCH-PUSH want vax "));
+  EXPECT_EQ(refused.status, 78);
+}
+
 TEST_F(HostsShell, AsksForAPushInThePlaceOfWhatOthersCanWrite) {
-  const auto bundle = load_bundle(folder_ + "/bin", false);
-  const std::string pushed = install(folder_ + "/cache/dtlaunch/" + bundle->name);
+  const auto bundles = load_bundles(folder_ + "/bin", false);
+  const std::string pushed = install(folder_ + "/cache/dtlaunch/" + bundles->all[0].name);
   const std::string command =
-      push_command(folder_ + "/nothing/dtagent", *bundle, "00ff", AfterPush::kSayWhere);
+      push_command(folder_ + "/nothing/dtagent", *bundles, "00ff", AfterPush::kSayWhere);
   EXPECT_THAT(run("</dev/null " + command).text, HasSubstr("DTLAUNCH-PUSH there "));
   ::chmod(pushed.c_str(), 0757);
   EXPECT_THAT(run("</dev/null " + command).text, HasSubstr("DTLAUNCH-PUSH want "));
 }
 
+TEST_F(HostsShell, FindsTheProgramsOfOtherArchitectures) {
+  const std::string place = folder_ + "/libexec/dtlaunch";
+  install(place + "/pdp11", "echo other");
+  install(place + "/vax");
+  std::filesystem::remove(place + "/vax/dtguard");
+  std::filesystem::create_directories(place + "/names");
+  const auto bundles = load_bundles(folder_ + "/bin", false);
+  ASSERT_EQ(bundles->all.size(), 2u);
+  const Bundle* other = bundles->find("pdp11");
+  ASSERT_NE(other, nullptr);
+  EXPECT_EQ(other->files[0].bytes, "#!/bin/sh\necho other\n");
+  EXPECT_NE(other->name, bundles->all[0].name);
+  EXPECT_EQ(bundles->find("vax"), nullptr);
+  EXPECT_EQ(bundles->missing_program("vax"), place + "/vax/dtguard");
+  EXPECT_EQ(load_bundles(folder_ + "/bin", false)->missing_program("m68k"),
+            place + "/m68k/dtagent");
+}
+
+TEST_F(HostsShell, SaysWhereProgramsOfAnArchitectureBelong) {
+  Bundles bundles = small_bundles();
+  bundles.elsewhere = folder_;
+  Host host;
+  host.name = "node5";
+  const std::string built = no_programs_for("aarch64", host, bundles).what();
+  EXPECT_THAT(built, HasSubstr("cannot push dtagent: the host is aarch64, dtlaunch is x86_64, and "
+                               "there is no " +
+                               folder_ + "/aarch64/dtagent. Try: mkdir -p " + folder_ +
+                               "/aarch64 && tar -xzf dtlaunch-"));
+  EXPECT_THAT(no_programs_for("vax", host, bundles).what(), HasSubstr("built on node5"));
+}
+
 // Where hosts feed each other, the launcher's lines say where dtagent is. Nobody listens on port 1.
 TEST_F(HostsShell, AsksAgainIfAHostDoesNotGiveItDtagent) {
-  const auto bundle = load_bundle(folder_ + "/bin", false);
-  std::ofstream(folder_ + "/input") << "from 127.0.0.1 1 00ff\nhere\n" << bundle->files[0].bytes;
+  const auto bundles = load_bundles(folder_ + "/bin", false);
+  std::ofstream(folder_ + "/input") << "from 127.0.0.1 1 00ff\nhere\n"
+                                    << bundles->all[0].files[0].bytes;
   const Said said = run("<" + folder_ + "/input " +
-                        push_command(folder_ + "/nothing/dtagent", *bundle, "00ff",
+                        push_command(folder_ + "/nothing/dtagent", *bundles, "00ff",
                                      AfterPush::kSayWhere, "peers=20000-20009"));
   EXPECT_THAT(said.text, testing::MatchesRegex("\nDTLAUNCH-PUSH fetches\n"
                                                "\nDTLAUNCH-PUSH want [^\n]*\n"
