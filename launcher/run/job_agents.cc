@@ -21,6 +21,7 @@
 #include "launcher/schedulers/step_starters.h"
 #include "launcher/step/agent_step.h"
 #include "launcher/sync/folder_sync.h"
+#include "plan/request/tree_width.h"
 
 namespace dtl {
 namespace {
@@ -119,6 +120,22 @@ void add_programs(StartOptions& start, const Request& request, const Surrounding
       load_bundles(around.program_directory,
                    std::any_of(request.programs.begin(), request.programs.end(), runs_trainer));
   start.feeds = make_push_feeds(request.hosts, request.network.ports);
+}
+
+void check_port_range(const Request& request, const StartOptions& start, std::optional<int> tree) {
+  const bool seeds = start.feeds != nullptr;
+  constexpr int kTested = 2;
+  const PortRange ports = request.network.ports;
+  const auto hosts = request.hosts.size();
+  const auto width = static_cast<std::size_t>(tree.value_or(kTreeWidth));
+  const bool in_tree = width > 0 && hosts > width && (tree || hosts > kFlatHosts);
+  const int needed = kTested + (seeds ? 1 : 0) + (in_tree ? 1 : 0);
+  if (ports.high == 0 || needed == kTested || ports.high - ports.low + 1 >= needed) return;
+  const std::string_view why = !in_tree ? "--push" : seeds ? "--push and --tree" : "--tree";
+  const int low = std::min(static_cast<int>(ports.low), 65536 - needed);
+  throw option_error(fmt::format("--port-range {}:{}", ports.low, ports.high),
+                     fmt::format("too few: with {}, each host needs {} ports", why, needed),
+                     fmt::format("--port-range {}:{}", low, low + needed - 1));
 }
 
 void add_folders(StartOptions& start, SessionOptions& options, const JobSettings& settings) {

@@ -24,6 +24,11 @@ StartOptions start_options(const JobSettings& settings, const Surroundings& arou
 // --push: the programs that hosts need for the request, and who feeds whom.
 void add_programs(StartOptions& start, const Request& request, const Surroundings& around);
 
+// Throws Error(kUsage) if --port-range has too few ports for a push or a tree: the connection test
+// takes two of each host while its seeder and its place in the tree have theirs. Without this check
+// a host would say that no port is free. tree: of width_of_tree(). Call it after add_programs().
+void check_port_range(const Request& request, const StartOptions& start, std::optional<int> tree);
+
 // --sync and --venv: what travels to the job's hosts, before their agents serve the job. Says what
 // it found; with options.dry_run nothing travels. Throws Error if it cannot.
 void add_folders(StartOptions& start, SessionOptions& options, const JobSettings& settings);

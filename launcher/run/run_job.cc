@@ -74,6 +74,7 @@ SessionOptions session_options(const CommandLine& line, const JobSettings& setti
                        "dtlaunch in a folder that all hosts see");
   }
   if (settings.starting.push) add_programs(start, settings.request, around);
+  check_port_range(settings.request, start, width_of_tree(settings, start));
   SessionOptions options;
   options.job_id = new_job_id();
   options.job = settings.job;

@@ -59,6 +59,9 @@ expect_out '^2500[4-7]$'
 launch --port-range 25007:25004 -np 1 true
 expect_status 64
 expect_err 'the range begins above its end\. Try: --port-range 25004:25007$'
+launch --port-range 25000:25001 --tree 2 -hosts host1,host2,host3 -np 3 true
+expect_status 64
+expect_err 'too few: with --tree, each host needs 3 ports\. Try: --port-range 25000:25002$'
 python3 -c '
 import socket, subprocess, sys
 held = [socket.socket() for _ in range(2)]
