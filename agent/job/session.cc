@@ -207,8 +207,9 @@ void AgentSession::start(Start start) {
   record_.ranks += static_cast<int>(start.ranks.size());
   if (record_.command.empty() && !start.ranks.empty()) {
     record_.role = "agent";
-    // `dtlaunch ps` shows it, so values that look like secrets are masked.
-    record_.command = join(masked_arguments(start.ranks.front().arguments, {}), " ");
+    // `dtlaunch ps` shows it, so values that look like secrets are masked. Quoted, so that a user
+    // can paste it into a shell.
+    record_.command = join(shown_arguments(start.ranks.front().arguments, {}), " ");
     record_.since = std::time(nullptr);
     record_.state = "running";
   }

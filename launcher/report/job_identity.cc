@@ -35,7 +35,7 @@ JobRecord first_record(const std::string& job_id, const Request& request, bool l
       for (const auto& [name, value] : *variables) environment.push_back(name + "=" + value);
     }
     record.command += (record.command.empty() ? "" : " : ") +
-                      join(masked_arguments(program.command, environment), " ");
+                      join(shown_arguments(program.command, environment), " ");
   }
   record.tags = request.reporting.tags;
   record.since = std::time(nullptr);

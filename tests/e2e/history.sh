@@ -25,7 +25,7 @@ expect_err 'keeps the output of no detached job'
 launch -np 2 --tag nightly --report "$work/report.json" sh -c 'sleep 0.1' sh --token "$(printf 'sec\033ret')" password=hunter2
 expect_status 0
 run "$bin/dtlaunch" history
-expect_out '^[0-9a-f]{16} exit 0 +[0-9-]{10} [0-9:]{5} +0\.[0-9]s +2 .* sh -c sleep 0.1 sh --token \*\*\*'
+expect_out '^[0-9a-f]{16} exit 0 +[0-9-]{10} [0-9:]{5} +0\.[0-9]s +2 .* sh -c .sleep 0\.1. sh --token .\*\*\*'
 newest
 expect_status 0
 expect_out '^status +exit 0 \(completed\)$'

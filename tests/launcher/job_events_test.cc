@@ -11,6 +11,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "launcher/report/job_identity.h"
+
 namespace dtl::job_events_test {
 namespace {
 
@@ -35,6 +37,15 @@ JobEvent failure() {
   event.outcome->signal = SIGKILL;
   event.outcome->exit_status = 137;
   return event;
+}
+
+TEST(JobIdentity, QuotesTheCommandAsAShellNeedsIt) {
+  Request request;
+  request.programs[0].command = {"sh", "-c", "echo 'a  b'"};
+  request.programs.push_back({});
+  request.programs[1].command = {"python3", "train.py", "--token", "secret"};
+  EXPECT_EQ(first_record("0123456789abcdef", request, false).command,
+            R"(sh -c 'echo '\''a  b'\''' : python3 train.py --token '***')");
 }
 
 TEST(JobEvents, AnEventSaysWhatAndWhen) {
