@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +15,6 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/files/new_file.h"
 #include "base/host_name.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -44,6 +42,7 @@
 #include "launcher/request/job_request.h"
 #include "launcher/request/pod_keys.h"
 #include "launcher/request/scheduler_job.h"
+#include "launcher/request/start_checks.h"
 #include "launcher/request/waiting.h"
 #include "launcher/run/job_agents.h"
 #include "launcher/run/signals_after_job.h"
@@ -275,15 +274,6 @@ int run_detached(const JobInputs& inputs, const JobSettings& settings,
   return run_in_background(keep_job, calls);
 }
 
-// The files of a pattern whose folder is the same for all ranks: "out/%r.txt", and not "out/%r/a".
-void check_folder_of(const std::string& pattern) {
-  const std::filesystem::path plain = pattern.substr(0, pattern.find('%'));
-  const std::string folder = plain.parent_path().string();
-  if (folder.empty() || ::access(folder.c_str(), W_OK | X_OK) == 0) return;
-  throw cannot_write(folder + "/" + std::filesystem::path(pattern).filename().string(),
-                     system_error(pattern));
-}
-
 void check_trainer(const JobInputs& inputs, const Request& request, const Surroundings& around) {
   TrainerCheck check;
   check.folder = around.program_directory;
@@ -301,6 +291,15 @@ bool begins_here(const JobSettings& settings, const StartOptions& start) {
          std::any_of(hosts.begin(), hosts.end(), is_local);
 }
 
+// Such a job may wait for hours before a rank finds that its program is missing.
+bool starts_later_here(const CommandLine& line, const JobSettings& settings,
+                       const StartOptions& start) {
+  if (!line.detach && !settings.request.placement.waits) return false;
+  const std::vector<Host>& hosts = settings.request.hosts;
+  return begins_here(settings, start) && line.container.empty() &&
+         (settings.starting.how().is_fork() || std::all_of(hosts.begin(), hosts.end(), is_local));
+}
+
 int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   const CommandLine& line = inputs.line;
   const Surroundings around = asking_surroundings();
@@ -311,16 +310,7 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   for (const std::string& note : settings.notes) {
     if (line.verbosity > 0) log_notice(note);
   }
-  // Hours of computing must not end with a report that cannot be written.
-  if (!settings.request.reporting.report.empty()) check_new_file(settings.request.reporting.report);
-  if (!settings.request.reporting.metrics_file.empty()) {
-    if (settings.request.reporting.metrics_file == settings.request.reporting.report) {
-      throw option_error("--metrics-file", "it is the file of --report", "--metrics-file job.prom");
-    }
-    check_new_file(settings.request.reporting.metrics_file);
-  }
-  check_folder_of(line.shown.outfile);
-  check_folder_of(line.shown.errfile);
+  check_output_files(line.shown, settings.request.reporting);
   StartOptions start = start_options(settings, around, settings.starting.accept_new_host_keys);
   // The next epoch could not read a pipe again that a rank reads itself.
   const bool input_comes_once = settings.request.max_restarts() == 0;
@@ -334,6 +324,9 @@ int run_here(const JobInputs& inputs, GatheredNodes* nodes) {
   if (!line.dry_run && nodes == nullptr) tell_of_missing_records();
   if (nodes != nullptr) nodes->serve(options, start);
   check_trainer(inputs, settings.request, around);
+  if (nodes == nullptr && starts_later_here(line, settings, start)) {
+    check_programs_here(settings.request);
+  }
   if (line.detach && line.dry_run) {
     log_notice(typed_name(line, "--detach") + ": left out: --dry-run starts nothing");
   }
