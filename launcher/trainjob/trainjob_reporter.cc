@@ -115,6 +115,10 @@ bool TrainJobReporter::post(const std::string& text, Clock::time_point deadline)
   std::string problem;
   try {  // the root of a task
     post_status(*server_, text, deadline);
+    if (std::exchange(must_tell_recovery_, false)) {
+      log_notice(fmt::format("{} port {}: the TrainJob's status is posted again", server_->host,
+                             server_->port));
+    }
     return true;
   } catch (const Error& error) {
     problem = error.reason();
@@ -123,6 +127,7 @@ bool TrainJobReporter::post(const std::string& text, Clock::time_point deadline)
   }
   // Once: a server that is away would be a line every few seconds.
   if (std::exchange(has_spoken_, true)) return false;
+  must_tell_recovery_ = true;
   log_notice(
       fmt::format("{} port {}: cannot post the TrainJob's status: {}; the job does not "
                   "depend on it",

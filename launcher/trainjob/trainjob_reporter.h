@@ -1,7 +1,8 @@
 #pragma once
 // TrainJobReporter: tells Kubeflow's Trainer how far the job's training is, if this runs in a pod
 // whose variables say where. Its own thread posts, so a slow server delays neither the job nor its
-// output. The job does not depend on it: the first failure is a notice, later ones are silent.
+// output. The job does not depend on it: the first failure and its end are notices, later ones are
+// silent.
 
 #include <chrono>
 #include <condition_variable>
@@ -60,7 +61,7 @@ class TrainJobReporter {
   Clock::time_point last_deadline_;
   // The thread's own:
   PostPace pace_;
-  bool has_spoken_ = false;
+  bool has_spoken_ = false, must_tell_recovery_ = false;
   std::thread thread_;
 };
 

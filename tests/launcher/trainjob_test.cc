@@ -10,6 +10,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <semaphore>
 #include <thread>
 
 #include "base/error.h"
@@ -226,45 +227,50 @@ TEST(PostPace, PostsEveryFiveSecondsAndSeldomerWhileItFails) {
 
 // ---- posts, without TLS; e2e.trainjob has a server with certificates
 
-// A server on loopback that takes one request and gives this answer.
-class OneAnswer {
+// A server on loopback that takes one request for each of these answers and gives it.
+class Answering {
  public:
-  explicit OneAnswer(std::string answer, bool closes = true)
+  explicit Answering(std::vector<std::string> answers, bool closes = true)
       : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
     EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(::listen(socket_.get(), 1), 0);
+    EXPECT_EQ(::listen(socket_.get(), 4), 0);
     EXPECT_EQ(::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
     port_ = ntohs(address.sin_port);
-    thread_ = std::thread([this, text = std::move(answer), closes] { serve(text, closes); });
+    thread_ = std::thread([this, all = std::move(answers), closes] {
+      for (const std::string& answer : all) serve(answer, closes);
+    });
   }
-  ~OneAnswer() { thread_.join(); }
-  OneAnswer(const OneAnswer&) = delete;
-  OneAnswer& operator=(const OneAnswer&) = delete;
+  ~Answering() { thread_.join(); }
+  Answering(const Answering&) = delete;
+  Answering& operator=(const Answering&) = delete;
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/s"; }
+  void wait_for_answer() { answered_.acquire(); }
 
  private:
-  void serve(const std::string& answer, bool closes) const {
+  void serve(const std::string& answer, bool closes) {
     const Fd client(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     char room[4096];
     std::string seen;
-    while (!seen.ends_with("{}")) {
+    while (!seen.ends_with("}")) {
       const ssize_t count = ::read(client.get(), room, sizeof room);
       if (count <= 0) return;
       seen.append(room, static_cast<std::size_t>(count));
     }
     (void)!::send(client.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
     if (closes) ::shutdown(client.get(), SHUT_WR);
+    answered_.release();
     while (::read(client.get(), room, sizeof room) > 0) {
     }
   }
 
   const Fd socket_;
   int port_ = 0;
+  std::counting_semaphore<4> answered_{0};
   std::thread thread_;
 };
 
@@ -299,7 +305,7 @@ class StatusPost : public testing::Test {
     return "";
   }
   std::string answered(const std::string& answer) {
-    const OneAnswer server(answer);
+    const Answering server({answer});
     return post(parse_status_url(server.url()));
   }
 
@@ -320,7 +326,7 @@ TEST_F(StatusPost, FollowsNoRedirectAndShowsNothingOfTheAnswer) {
 }
 
 TEST_F(StatusPost, ReadsNoMoreThanTheHeadOfAnAnswer) {
-  const OneAnswer server("HTTP/1.1 200 OK\r\nX: " + std::string(20000, 'x'), false);
+  const Answering server({"HTTP/1.1 200 OK\r\nX: " + std::string(20000, 'x')}, false);
   EXPECT_EQ(post(parse_status_url(server.url())), "");
 }
 
@@ -329,7 +335,7 @@ TEST_F(StatusPost, SaysWhyThereIsNoConnection) {
 }
 
 TEST_F(StatusPost, GivesUpAtTheDeadline) {
-  const OneAnswer server("HTTP/1.1 200 OK\r\n", false);
+  const Answering server({"HTTP/1.1 200 OK\r\n"}, false);
   EXPECT_EQ(post(parse_status_url(server.url()), std::chrono::milliseconds(100)),
             "no answer in time");
 }
@@ -372,6 +378,21 @@ TEST_F(StatusPost, OfAJobThatToldNothingIsNeverMade) {
   reporter.ended(0);
   reporter.finish();
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(StatusPost, TellsAFailureAndThatItIsOver) {
+  Answering answering({"HTTP/1.1 503 Away\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"});
+  StatusServer server = parse_status_url(answering.url());
+  server.token_file = folder_ + "/token";
+  testing::internal::CaptureStderr();
+  TrainJobReporter reporter(server);
+  reporter.watching({}).seen(report(1, 2));
+  answering.wait_for_answer();
+  reporter.ended(0);
+  reporter.finish();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("cannot post the TrainJob's status: "));
+  EXPECT_THAT(said, testing::EndsWith(": the TrainJob's status is posted again\n"));
 }
 
 }  // namespace
