@@ -48,9 +48,11 @@ void check_runs(const JobView& job, const std::string& attempted) {
       throw Error(Exit::kBadInput, "job " + job.id + ": " + attempted, "it waits in line for cores",
                   "dtlaunch queue");
     case JobStatus::kEnded:
-      throw Error(Exit::kBadInput, "job " + job.id + ": " + attempted,
-                  fmt::format("it has ended, with status {}", job.record.exit_status),
-                  "dtlaunch logs " + job.id.substr(0, 4));
+      throw Error(
+          Exit::kBadInput, "job " + job.id + ": " + attempted,
+          fmt::format("it has ended, with status {}", job.record.exit_status),
+          // Only a detached job's output is kept, but every job is in the history.
+          (job.record.detached ? "dtlaunch logs " : "dtlaunch show ") + job.id.substr(0, 4));
     case JobStatus::kLost:
     case JobStatus::kLeftover:
     case JobStatus::kCleaned:

@@ -164,7 +164,7 @@ const JobView& find_job(const std::vector<JobView>& jobs, const std::string& pre
   throw file_error("job " + one_shell_word(prefix), "",
                    "not found on the hosts that were asked; without -hosts or -hostfile, that is "
                    "this machine",
-                   "dtlaunch ps -a");
+                   "dtlaunch ps -a, or dtlaunch history for jobs that have ended");
 }
 
 std::string fit_column(const std::string& text, std::size_t width) {

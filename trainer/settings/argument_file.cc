@@ -30,7 +30,7 @@ std::string option_name(std::string key) {
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& reason) {
-  throw Error(Exit::kUsage, path, reason, "man dttrain");
+  throw Error(Exit::kUsage, path, reason, "dttrain --help-all");
 }
 
 // A value as spelled on the command line: the option table parses both the same way.

@@ -14,7 +14,7 @@ namespace dtl::trainer {
 namespace {
 
 [[noreturn]] void refuse_optim_args(const Settings& s, const std::string& reason,
-                                    const std::string& hint = "man dttrain") {
+                                    const std::string& hint = "dttrain --help-all") {
   throw Error(Exit::kUsage, "--optim_args " + s.optim_args, reason, hint);
 }
 

@@ -39,7 +39,7 @@ const std::map<std::string, std::vector<std::string>>& keys_of_schedules() {
 }
 
 [[noreturn]] void refuse_schedule(const Settings& s, const std::string& reason,
-                                  const std::string& hint = "man dttrain") {
+                                  const std::string& hint = "dttrain --help-all") {
   throw Error(Exit::kUsage, fmt::format("{} {}", kOption, s.scheduler_kwargs), reason, hint);
 }
 

@@ -215,7 +215,7 @@ std::string stock_hint(const Option& option, const std::string& value) {
   const std::size_t use = reason.find("use --");
   if (reason == kNoDownload) return "--train_file FILE --validation_file FILE";
   if (name == "--push_to_hub" || (use == reason.npos && flag)) return name + " false";
-  if (use == reason.npos) return "man dttrain";
+  if (use == reason.npos) return "dttrain --help-all";
   const std::string other = reason.substr(use + std::strlen("use "));
   return flag ? other : other + " " + one_shell_word(value);  // of the same kind
 }

@@ -24,7 +24,7 @@ namespace {
   const std::string near = longer != names.end() ? *longer : nearest(s.metric_name, names);
   throw Error(Exit::kUsage, "--metric_name " + s.metric_name,
               "not a figure of this task and its labels: " + join(shown, ", "),
-              near.empty() ? "man dttrain" : "--metric_name " + one_shell_word(near));
+              near.empty() ? "dttrain --help-all" : "--metric_name " + one_shell_word(near));
 }
 
 }  // namespace
