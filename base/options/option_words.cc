@@ -193,13 +193,15 @@ const std::string& OptionReader::next_word(std::string_view spelled, std::string
   return words_[at_++];
 }
 
-// In "--train_file --do_train" the value is missing; it is not a file of that name.
+// In "--train_file --do_train" or "--venv -np 2" the value is missing; it is not a file of that
+// name. "-1" and other words that name no option are values.
 const std::string& OptionReader::next_value(std::string_view spelled, std::string_view value_name) {
   const std::string word = at_ < words_.size() ? words_[at_] : "";
-  if (word.starts_with("--") && find(word.substr(0, word.find('='))) != nullptr) {
-    throw option_error(std::string(spelled),
-                       fmt::format("needs {}, and {} is an option", value_name, word),
-                       fmt::format("{} {} {}", spelled, value_name, word));
+  if (word.size() > 1 && word.starts_with('-') && find(word.substr(0, word.find('='))) != nullptr) {
+    throw option_error(
+        std::string(spelled), fmt::format("needs {}, and {} is an option", value_name, word),
+        // The first of "auto|DIR": a shell would take "|" for a pipe.
+        fmt::format("{} {} {}", spelled, value_name.substr(0, value_name.find('|')), word));
   }
   return next_word(spelled, value_name);
 }
@@ -253,7 +255,7 @@ void OptionReader::refuse_repeated() const {
     const auto [first, is_new] = seen.emplace(given.option, &given);
     if (is_new) continue;
     throw option_error(typed_form(given),
-                       fmt::format("given twice, before as {}", typed_form(*first->second)),
+                       fmt::format("given twice (first as {})", typed_form(*first->second)),
                        typed_form(given));
   }
 }

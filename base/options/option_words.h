@@ -61,8 +61,8 @@ struct Manner {
   std::function<void(OptionReader&, const std::string& spelled, const char* attached)> unknown = {};
 };
 
-// "-name value", "-name=value", "-n4" in mpirun's spelling; "--" ends the options. If a value looks
-// like an option with two dashes, the value counts as missing. Throws Error(kUsage).
+// "-name value", "-name=value", "-n4" in mpirun's spelling; "--" ends the options. If a value is
+// the name of an option, the value counts as missing. Throws Error(kUsage).
 OptionWords read_option_words(std::span<const Option> table,
                               const std::vector<std::string>& arguments, const Manner& manner);
 

@@ -219,6 +219,14 @@ void add_up_ranks(CommandLine& line) {
   line.placement.ranks = ranks;
 }
 
+// The option without its number that the program follows, as typed; empty: none.
+std::string option_missing_number(const OptionWords& words) {
+  if (words.rest.empty() || words.options.empty()) return {};
+  const GivenOption& last = words.options.back();
+  const bool missing = last.option->takes == Takes::kPerhapsNumber && last.value.empty();
+  return missing ? typed_form(last) : "";
+}
+
 // What torchrun's name says about a line; module: a flag -m was there.
 void read_as_torchrun(const OptionWords& words, bool module, const Variables& environment,
                       CommandLine& line) {
@@ -230,6 +238,7 @@ void read_as_torchrun(const OptionWords& words, bool module, const Variables& en
 CommandLine parse_blocks(std::vector<Block>& blocks, const Variables& environment) {
   // Of what was typed alone, as variables add options behind it.
   std::optional<Error> taken = program_taken_by_variable(blocks[0].words);
+  std::string number_missing = option_missing_number(blocks[0].words);
   // Before the options are read, so variables go the same way as options. Each value is tried by
   // itself first: an error has to name the variable, not an option that nobody typed.
   add_environment(environment, blocks[0].words, [](const OptionWords& words) {
@@ -240,6 +249,7 @@ CommandLine parse_blocks(std::vector<Block>& blocks, const Variables& environmen
   CommandLine line = std::move(first.line);
   line.given = typed_options(blocks[0].words.options);
   line.program_taken = std::move(taken);
+  line.number_missing = std::move(number_missing);
   line.as_torchrun = speaks_torchrun(blocks[0].words);
   check_rendezvous(blocks[0].words, line);
   // The last one that applies wins: --help with anything else prints help.

@@ -74,6 +74,8 @@ struct CommandLine {
   std::string job_file;  // -c; empty: ./dtlaunch.toml when no program is given
   // "-genv FOO hostname" at the end of the line: the error for a job whose program nothing names.
   std::optional<Error> program_taken;
+  // "--tree" of "--tree x": an option without its number, with the program right behind it.
+  std::string number_missing;
   std::string program_file;  // -configfile: holds the programs, of which there are none here then
   std::optional<Inheritance> inheritance;  // -genvall, -genvnone, -genvlist
   std::string working_directory;           // -gwdir, as typed

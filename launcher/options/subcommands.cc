@@ -1,11 +1,14 @@
 // The order is that of --help.
 #include "launcher/options/subcommands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/text.h"
 
 namespace dtl {
@@ -79,6 +82,25 @@ std::string similar_subcommand(std::string_view word) {
     }
   }
   return {};
+}
+
+std::string unknown_word_text(const std::string& word) {
+  const std::string typed = one_shell_word(word);
+  const std::string near = similar_subcommand(word);
+  return message_text(
+      typed, "neither a command of dtlaunch nor a program here",
+      near.empty() ? "dtlaunch help"
+                   : fmt::format("dtlaunch {}, or dtlaunch -- {} if it is a program of the hosts",
+                                 near, typed));
+}
+
+std::string missing_number_text(const std::string& option, const std::string& program) {
+  const std::string typed = one_shell_word(program);
+  return message_text(
+      fmt::format("{} {}", option, typed),
+      "this word is not a number, so it is the program, and it is not a program here",
+      fmt::format("{0}=NUMBER PROGRAM, or {0} -- {1} if it is a program of the hosts", option,
+                  typed));
 }
 
 }  // namespace dtl

@@ -34,4 +34,11 @@ std::string meant_subcommand(std::string_view word);
 // a program of other hosts. Empty: none.
 std::string similar_subcommand(std::string_view word);
 
+// The notice about a single word that is neither a command nor a program here: the commands to try.
+std::string unknown_word_text(const std::string& word);
+
+// The notice about a program that is not here and follows an option whose number is left out:
+// "--tree x", where x may be a mistyped number.
+std::string missing_number_text(const std::string& option, const std::string& program);
+
 }  // namespace dtl

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -97,7 +98,9 @@ bool is_program_here(const std::string& word, const Variables& environment) {
   // torchrun's scripts need not be executable.
   if (word.find('/') != word.npos || ::access(word.c_str(), F_OK) == 0) return true;
   const std::string* const path = find_variable(environment, "PATH");
-  return find_program(word, path == nullptr ? "" : *path).has_value();
+  if (find_program(word, path == nullptr ? "" : *path)) return true;
+  // Ranks search the folder of dtlaunch last: dttrain is there.
+  return find_program(word, current_surroundings().program_directory).has_value();
 }
 
 // "doctr" would otherwise be started as a program on each host, and fail there. A short or unusual
@@ -111,9 +114,27 @@ void refuse_misspelt_command(const std::string& word) {
 }
 
 void notice_unknown_word(const std::string& word) {
-  const std::string near = similar_subcommand(word);
-  log_notice(message_text(one_shell_word(word), "neither a command of dtlaunch nor a program here",
-                          near.empty() ? "dtlaunch help" : "dtlaunch " + near));
+  log_notice(unknown_word_text(word));
+}
+
+// A first word that is a program of the hosts alone looks the same as a mistake. "--" says which.
+void check_first_program(const CommandLine& line, const std::vector<std::string>& arguments,
+                         const Variables& environment) {
+  const std::vector<std::string>& command = line.programs[0].command;
+  const bool said = std::find(arguments.begin(), arguments.end(), "--") != arguments.end();
+  // An image has programs of its own.
+  if (command.empty() || said || !line.container.empty()) return;
+  if (is_program_here(command[0], environment)) return;
+  // "dtlaunch --json history": after an option, the name of a command is one of a program.
+  if (!line.given.empty() && is_subcommand(command[0])) {
+    throw option_error(
+        command[0],
+        "a command of dtlaunch is the first word of its line, and no program here "
+        "has this name",
+        fmt::format("dtlaunch {0} --help, or -- {0} if it is a program of the hosts", command[0]));
+  }
+  if (!line.number_missing.empty())
+    log_notice(missing_number_text(line.number_missing, command[0]));
 }
 
 // "help", "help ps" and "version", as in other programs; "help hosts" stays as it is. Not for words
@@ -240,6 +261,9 @@ int run_command(std::vector<std::string> arguments, CalledAs called) {
       write_all(STDOUT_FILENO, submit_help_text());
       return 0;
     }
+  }
+  if (called == CalledAs::kDtlaunch && line.action == Action::kRun) {
+    check_first_program(line, arguments, environment);
   }
   if (!line.program_file.empty()) {
     // Like a hostfile, it decides what runs.

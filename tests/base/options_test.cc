@@ -159,7 +159,7 @@ TEST(Options, TakeMpirunsSpellings) {
   EXPECT_EQ(words.options.size(), 4u);
   EXPECT_TRUE(words.has("-np"));
   EXPECT_EQ(canonical_form(words.options[0]), "--np=2");
-  EXPECT_THAT(refusal({"-n", "2", "-np", "3"}, mpirun), HasSubstr("given twice, before as -n 2"));
+  EXPECT_THAT(refusal({"-n", "2", "-np", "3"}, mpirun), HasSubstr("given twice (first as -n 2)"));
   EXPECT_THAT(refusal({"-N", "2"}, mpirun), HasSubstr("-N: unknown option"));
 }
 

@@ -87,7 +87,7 @@ expect_err "cannot run 'hostnam': not found on PATH; hostname is there$"
 expect_err 'try +command -v hostname$'
 launch kill 3f2a
 expect_status 65
-expect_err '^dtlaunch: job 3f2a: not found on .*Try: dtlaunch ps -a$'
+expect_err '^dtlaunch: job 3f2a: not found on .*Try: dtlaunch ps -a, or dtlaunch history for jobs that have ended$'
 
 launch -np
 expect_status 64
@@ -106,7 +106,15 @@ launch -- doctr
 expect_status 127
 launch psss
 expect_status 127
-expect_err '^dtlaunch: psss: neither a command of dtlaunch nor a program here\. Try: dtlaunch ps$'
+expect_err '^dtlaunch: psss: neither a command of dtlaunch nor a program here\. Try: dtlaunch ps, or dtlaunch -- psss if it is a program of the hosts$'
+# The name of a command after an option, and a program that a job would wait for in vain.
+refused '^dtlaunch: history: a command of dtlaunch is the first word .* Try: dtlaunch history --help, or -- history' --json history
+launch submit trainx-nowhere
+expect_status 127
+expect_err '^dtlaunch: cannot run trainx-nowhere: not found on PATH\. Try: '
+expect_equal "an id of a job that cannot start" "$(cat "$work/out")" ''
+launch --tree trainx-nowhere
+expect_err '^dtlaunch: --tree trainx-nowhere: this word is not a number, so it is the program'
 launch submit
 expect_status 64
 expect_err '^dtlaunch: submit: it needs a program, .* Try: dtlaunch submit -np 2 dttrain --demo$'

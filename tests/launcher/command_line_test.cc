@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "launcher/options/subcommands.h"
 
 namespace dtl::command_line_test {
 namespace {
@@ -162,6 +163,23 @@ TEST(Cli, ReadsHowWideATreeIs) {
   }
 }
 
+TEST(Cli, TellsAnOptionWhoseNumberMayBeMistyped) {
+  const auto missing = [](const Words& words) { return parse_command_line(words).number_missing; };
+  EXPECT_EQ(missing({"--tree", "x"}), "--tree");
+  EXPECT_EQ(missing({"-np", "2", "--wait", "soon"}), "--wait");
+  EXPECT_EQ(missing({"--tree", "8", "x"}) + missing({"--tree", "-np", "2", "x"}), "");
+  EXPECT_EQ(
+      missing_number_text("--tree", "x y"),
+      "--tree 'x y': this word is not a number, so it is the program, and it is not a program "
+      "here. Try: --tree=NUMBER PROGRAM, or --tree -- 'x y' if it is a program of the hosts");
+}
+
+TEST(Cli, TakesNoOptionForAValue) {
+  EXPECT_EQ(refusal({"--venv", "-np", "2", "a"}),
+            "--venv: needs auto|DIR, and -np is an option. Try: --venv auto -np");
+  EXPECT_EQ(parse_command_line({"--report", "-", "a"}).reporting.report, "-");
+}
+
 TEST(Cli, SuggestsTheNearestName) {
   EXPECT_EQ(refusal({"-hostfil", "x"}), "-hostfil: unknown option. Try: -hostfile");
   EXPECT_EQ(refusal({"--dryrun"}), "--dryrun: unknown option. Try: --dry-run");
@@ -208,7 +226,7 @@ TEST(Cli, RefusesWhatItCannotMean) {
   EXPECT_THAT(refusal({"-genv", "A"}), HasSubstr("needs a value for A"));
   EXPECT_THAT(refusal({"-genv", "=b"}), HasSubstr("'' is not the name of a variable"));
   EXPECT_THAT(refusal({"-genv", "not-a-pair", "x"}), HasSubstr("'not-a-pair' is not the name"));
-  EXPECT_THAT(refusal({"-np", "2", "-n", "3"}), HasSubstr("-n 3: given twice, before as -np 2"));
+  EXPECT_THAT(refusal({"-np", "2", "-n", "3"}), HasSubstr("-n 3: given twice (first as -np 2)"));
   EXPECT_THAT(refusal({"-f", "a", "-hosts", "b"}), HasSubstr("-f a: -hosts names hosts as well"));
   EXPECT_THAT(refusal({"--dry-run=yes"}), HasSubstr("takes no value"));
   EXPECT_THAT(refusal({"-f", ""}), HasSubstr("the value is empty"));
@@ -267,7 +285,7 @@ TEST(Cli, HintsOfWordsAreWordsThatWork) {
 TEST(Cli, ATagNamesAJobOnce) {
   const CommandLine line = parse_command_line({"--tag", "b,a", "--tag=b", "--tag", "run=7", "p"});
   EXPECT_EQ(line.reporting.tags, (Words{"b", "a", "run=7"}));
-  for (const std::string text : {"two words", "a\"b", "-n", "=a", "\x1b[31m", "\xc3\xa4"}) {
+  for (const std::string text : {"two words", "a\"b", "-9", "=a", "\x1b[31m", "\xc3\xa4"}) {
     EXPECT_THAT(refusal({"--tag", text, "p"}), HasSubstr("is not a tag (letters, digits")) << text;
   }
   EXPECT_EQ(refusal({"--tag", "\x1b[31m", "p"}).find('\x1b'), std::string::npos);

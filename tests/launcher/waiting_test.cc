@@ -67,7 +67,7 @@ TEST(WaitOption, RefusesOtherLimits) {
             "--wait=soon: not a number of seconds (0.001 to 31622400). Try: dtlaunch --help");
   EXPECT_EQ(refusal({"--wait=", "a"}), "--wait=: the value is empty. Try: --wait [SECONDS]");
   EXPECT_EQ(refusal({"--wait", "5", "--wait", "a"}),
-            "--wait: given twice, before as --wait 5. Try: --wait");
+            "--wait: given twice (first as --wait 5). Try: --wait");
 }
 
 TEST(WaitOption, StandsInAVariable) {
