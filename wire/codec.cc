@@ -40,6 +40,7 @@ void Writer::c_text(const char* field, const std::string& value, std::size_t mos
   text(field, value, most_bytes);
 }
 
+// Only its length: the bytes travel behind the body, so that large output is not copied into it.
 void Writer::tail(const char* field, const std::string& value, std::size_t most_bytes) {
   if (value.size() > most_bytes) refuse(field, value.size(), most_bytes);
   put(value.size(), 4);
@@ -63,6 +64,7 @@ std::uint64_t Reader::get(const char* field, std::size_t width) {
 
 void Reader::flag(const char* field, bool& value) {
   const std::uint64_t raw = get(field, 1);
+  // One way to write each value; other bytes are a fault of the sender.
   if (raw > 1) refuse(field, raw, 1);
   value = raw == 1;
 }

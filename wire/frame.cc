@@ -88,6 +88,7 @@ Frame encode_frame(Message message, std::uint32_t sequence) {
                                   kMaxFrameBytes - kFrameHeaderBytes));
         }
         const std::string_view body = std::string_view(frame.head).substr(kFrameHeaderBytes);
+        // Last, since length and checksum are known only now.
         header = {static_cast<std::uint32_t>(size), kMessageType<M>, 0,
                   crc32c(frame.tail, crc32c(body)), sequence};
         Writer header_writer("frame");
@@ -173,6 +174,7 @@ std::optional<Message> FrameReader::next() {
   Message message = decoder.decode(body_, std::exchange(tail_, {}));
   bytes_taken_ += kFrameHeaderBytes + header.body_bytes;
   header_.clear();
+  // Not clear(): one large message must not hold its memory until the connection ends.
   body_ = {};
   ++expected_sequence_;
   return message;

@@ -30,6 +30,7 @@ bool is_known_size(std::uint32_t size) {
 
 dt_options all_options(const dt_options& given) {
   dt_options all{};
+  // Not 0, which is a descriptor: an earlier header's options end before this field.
   all.listener = -1;
   std::memcpy(&all, &given, given.size);
   return all;

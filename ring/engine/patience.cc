@@ -34,6 +34,8 @@ void Patience::start_timers(Clock::time_point now) {
   for (ActiveOperation* active : executor_.active().all()) {
     OperationTimer& timer = active->timer;
     if (timer.deadline != Clock::time_point{}) continue;
+    // One clock reading for all that began since the last turn: begin() is on the path of every
+    // call.
     timer = {now + settings_.operation_timeout, now + settings_.warn_timeout};
     next_warning_ = std::min(next_warning_, timer.warning);
   }

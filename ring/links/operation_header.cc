@@ -78,6 +78,7 @@ bool is_header(const OperationHeader& header) {
 }
 
 bool same_operation(const OperationHeader& mine, const OperationHeader& theirs) {
+  // Without padding, all bytes count. A field that is added takes part without a change here.
   return std::memcmp(&mine, &theirs, sizeof mine) == 0;
 }
 
@@ -114,6 +115,7 @@ std::string describe(const OperationHeader& header) {
 }
 
 std::uint64_t hash_counts(const std::uint64_t* counts, int world) {
+  // FNV-1a. Ranks must compute the same value, which std::hash does not promise.
   std::uint64_t hash = 0xcbf29ce484222325;
   for (int i = 0; i < world; ++i) {
     for (unsigned shift = 0; shift < 64; shift += 8) {

@@ -56,6 +56,7 @@ bool FrameReader::take_frames(std::vector<Frame>& frames) {
   ControlHead head;
   while (buffer_.size() - at >= sizeof head) {
     std::memcpy(&head, buffer_.data() + at, sizeof head);
+    // Before its text is waited for: garbage must not claim gigabytes.
     if (!is_acceptable(head)) return false;
     if (buffer_.size() - at < sizeof head + head.text_bytes) break;
     frames.push_back({static_cast<FrameKind>(head.kind), head.status, head.rank, head.completed,

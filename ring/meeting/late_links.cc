@@ -35,6 +35,7 @@ LateLinks::LateLinks(std::unique_ptr<Identity> identity, std::vector<PeerInfo> i
       settings_(settings) {
   members_.infos = std::move(infos);
   for (Caller& caller : callers) builder_.admit(std::move(caller));
+  // Their handshakes are over, so no descriptor will wake step() for them.
   has_wants_ = !callers.empty();
   watch();
 }
@@ -56,6 +57,7 @@ void LateLinks::call(int rank) {
 void LateLinks::admit(Caller caller, News& news) {
   if (caller.hello.stream != Stream::kControl) return builder_.admit(std::move(caller));
   const int from = caller.hello.from;
+  // A parent is always a lower rank, so only a higher one has a reason to call.
   if (from <= identity_->rank || from >= identity_->world) return;
   news.lines.push_back({from, std::move(caller.channel)});
 }
@@ -106,6 +108,8 @@ LateLinks::News LateLinks::step() {
     news.failure = look_at_time();
     watch();
   } catch (const CommError& error) {
+    // The caller drives all operations and tells the user's calls; an exception would end its
+    // thread.
     news.failure = Failure{error.dt_status(), identity_->rank, error.what()};
   }
   return news;

@@ -34,6 +34,7 @@ bool LinkBuilder::want(int peer, Lane lane) {
   const auto now = Clock::now();
   const auto knocks_at =
       peer > self_ && knock_after_.count() > 0 ? now + knock_after_ : Clock::time_point::max();
+  // Wanted again while it is being made: the first want's time counts, and so does its deadline.
   if (!missing_.insert({key, {now, knocks_at}}).second) return false;
   if (peer < self_) connect(peer, lane);
   return true;
@@ -57,10 +58,12 @@ void LinkBuilder::admit(Caller caller) {
   if (((hello.flags & kEncrypts) != 0) != identity.encrypts) return;
   if (static_cast<std::size_t>(lane) >= kLanes) return;
   if (hello.stream == Stream::kKnock) {
+    // Only a lower rank knocks, since it may not connect by itself.
     if (hello.from < self_) want(hello.from, lane);
     return;
   }
   if (hello.from < self_ || number >= streams_of(lane)) return;
+  // A second connection with a number would replace one that may already carry data.
   if ((streams_made_[{hello.from, lane}] & (1U << number)) != 0) return;
   note(hello.from, lane, number, std::move(caller.channel));
 }
@@ -72,6 +75,8 @@ void LinkBuilder::note(int peer, Lane lane, std::uint32_t number, Channel channe
   made_.push_back({peer, lane, number, std::move(channel)});
 }
 
+// The oldest come first. Opening all links of a large world at once would fill the queues of
+// pending connections of its ranks.
 std::vector<Connector*> LinkBuilder::active() {
   std::vector<Connector*> active;
   for (Connector& connector : connectors_) {
@@ -131,6 +136,7 @@ void LinkBuilder::knock() {
 void LinkBuilder::look_at_refusal(const Connector& connector) {
   const int peer = connector.to();
   if (!connector.is_refused() || !refused_.insert(peer).second) return;
+  // Once for each peer. Each of its streams is refused, and the news is the same.
   refusals_.push_back(peer);
 }
 

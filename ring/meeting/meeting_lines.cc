@@ -32,6 +32,7 @@ void MeetingLines::turn(const std::vector<Connector*>& connectors) {
   if (acceptor_) acceptor_->add_to_poll(set);
   for (const Connector* connector : connectors) connector->add_to_poll(set);
   for (const ControlLine& line : lines_) set.push_back({line.channel.fd(), POLLIN, 0});
+  // An error is an early end of the wait; the reads below find out what is wrong.
   (void)::poll(set.data(), set.size(), kTick_ms);
   if (!acceptor_) return;  // nor is there a line yet
   for (Caller& caller : acceptor_->step()) {
@@ -87,6 +88,7 @@ void MeetingLines::read() {
     std::vector<Frame> frames;
     const LineState state = line.reader.read(line.channel, frames);
     for (const Frame& frame : frames) hear(line, frame);
+    // Rank 0 closes this line once it has named a parent; that is not a loss.
     if (parent_ && line.rank == 0) line.is_open = false;
     if (state != LineState::kOpen && !has_gone_ && line.is_open) {
       const int error = line.reader.closing_error();

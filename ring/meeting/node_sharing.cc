@@ -41,6 +41,7 @@ std::string NodeSharing::open() {
     if (rank == members_.identity.rank) local_ = static_cast<int>(addresses.size());
     if (member.node == node) addresses.push_back(member.share);
   }
+  // Not a refusal: without neighbours there is nothing to share, and nothing to warn of.
   if (memory_ == nullptr || node.empty() || addresses.size() < 2) return {};
   provide_descriptors(addresses.size(),
                       fmt::format("{}: cannot share memory with {} ranks",
@@ -75,6 +76,7 @@ std::string NodeSharing::decide(const std::string& refusal) {
     lines_.check_deadline("did not open the memory of their nodes", missing);
     lines_.turn();
   }
+  // Ranks without a node's name count as refusing, since nobody knows who their neighbours are.
   std::set<std::string_view> refusing{""};  // nodes
   for (std::size_t i = 0; i < refused_.size(); ++i) {
     if (refused_[i]) refusing.insert(members_.infos[i].node);
@@ -98,6 +100,7 @@ void NodeSharing::hear(int rank, const Frame& frame) {
   answered_[index] = true;
   refused_[index] = frame.status == static_cast<std::int32_t>(NodeMemory::kRefused);
   is_crowded_ |= frame.status == static_cast<std::int32_t>(NodeMemory::kCrowded);
+  // The first cause is the one that the user sees.
   if (refused_[index] && warning_.empty()) {
     warning_ = fmt::format("{}: {}", members_.name(rank), frame.text);
   }

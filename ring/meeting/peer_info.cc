@@ -112,6 +112,8 @@ void decode_table(std::string_view text, const Address& own, Settings& settings,
     throw CommError(DT_E_SYS, "cannot join the ring", "the table of ranks is garbled");
   }
   std::memcpy(numbers, head.data(), sizeof numbers);
+  // In the order of encode_table(). All ranks speak the same version of the protocol: the handshake
+  // has checked it.
   settings = {numbers[0],
               numbers[1],
               numbers[2],

@@ -12,6 +12,7 @@ namespace {
 bool follows(const GatePart& part, const Gate& gate) {
   if (gate.kind != part.gate.kind) return false;
   if (gate.kind == Gate::Kind::kOpen) return true;
+  // An open gate has no position, so two of them always follow each other.
   return gate.index == part.gate.index && gate.from == part.gate.from + part.bytes;
 }
 
@@ -52,6 +53,7 @@ Gate FlowPlan::receive(int peer, Incoming piece) {
   Flow& flow = schedule_.flows[index];
   flow.receives = true;
   Gate gate{Gate::Kind::kFlow, index, 0};
+  // A flow delivers its pieces in order, so this piece begins where those before it end.
   for (const Incoming& before : flow.in) gate.from += before.bytes;
   if (piece.bytes > 0) flow.in.push_back(piece);
   return gate;

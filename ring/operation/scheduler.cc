@@ -41,6 +41,8 @@ Tree binary_tree_of(std::size_t me, std::size_t members) {
   }
 }
 
+// The parent is the number without its lowest set bit; each child adds a lower bit than that. The
+// child with the largest subtree comes first, because its leaves wait longest.
 Tree binomial_tree_of(std::size_t me, std::size_t members) {
   Tree tree;
   std::size_t bit = 1;
@@ -151,6 +153,7 @@ void Scheduler::plan_reduce_scatter() {
   if (operation_.choice().way != Way::kHalving) return groups_.reduce(group, buffers, shares);
   HalvingPlan halving(group, me, flows_);
   const Span summed = whole_of(shares, halving.summed());
+  // Halving sums more than the own share, and `out` has no room for that.
   std::byte* partial = summed.bytes == 0 ? base : scratch_.take(summed.bytes) - summed.at;
   halving.reduce(buffers, partial, shares);
 }
@@ -217,6 +220,7 @@ void Scheduler::plan_alltoall() {
     in_at[i + 1] = in_at[i] + send_counts[i] * element;
     out_at[i + 1] = out_at[i] + receive_counts[i] * element;
   }
+  // The smaller one: whatever a caller passes, neither buffer may be overrun.
   const std::uint64_t own = std::min(send_counts[me], receive_counts[me]) * element;
   if (own > 0) std::memcpy(request_.out + out_at[me], request_.in + in_at[me], own);
   for (std::size_t step = 1; step < world; ++step) {

@@ -26,6 +26,8 @@ void for_steps(PositiveFlags truth, RankedScores scores, const Take& take) {
   for (std::size_t i = 0; i < order.size();) {
     const double score = scores[order[i]];
     double positives = 0, negatives = 0;
+    // Equal scores make one step: which of them comes first is chance, and must not change the
+    // figure.
     for (; i < order.size() && scores[order[i]] == score; ++i) {
       (truth[order[i]] != 0 ? positives : negatives) += 1;
     }
@@ -138,6 +140,7 @@ double ndcg(RankedPassages passages, std::size_t k) {
   double gain = 0;
   std::size_t seen = 0, all_relevant = 0;
   for_equal_scores(passages, [&](std::size_t relevant, std::size_t size) {
+    // The mean over all orders of equal scores, as scikit-learn's ndcg_score with ties.
     const double mean = static_cast<double>(relevant) / static_cast<double>(size);
     gain += mean * discounts(seen, seen + size, k);
     seen += size;

@@ -19,6 +19,7 @@ constexpr std::int64_t kQueriesAtOnce = 16;  // 64 MiB of scores with a million 
 constexpr std::array<std::size_t, 4> kCuts = {1, 3, 5, 10};
 constexpr std::size_t kCut = 10;  // of ndcg and mrr
 
+// Between unit rows a cosine is a dot product, so one matrix product gives all scores of a block.
 std::vector<float> unit_rows(const std::vector<std::int64_t>& rows,
                              std::span<const float> embeddings, std::int64_t D) {
   std::vector<float> units(rows.size() * static_cast<std::size_t>(D));
@@ -32,6 +33,7 @@ std::vector<float> unit_rows(const std::vector<std::int64_t>& rows,
 }
 
 Ranking rank_one(const RetrievalSet& set, std::size_t query, const float* scores) {
+  // Equal scores are ordered too. Otherwise metrics would depend on the algorithm that selects.
   const auto ahead = [&](std::int32_t a, std::int32_t b) {
     const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
     return scores[i] != scores[j] ? scores[i] > scores[j] : set.order[i] < set.order[j];
@@ -40,6 +42,7 @@ Ranking rank_one(const RetrievalSet& set, std::size_t query, const float* scores
   ranking.best.resize(set.passages.size());
   std::iota(ranking.best.begin(), ranking.best.end(), 0);
   const std::vector<std::int32_t>& relevant = set.relevant[query];
+  // Found among all passages: the first relevant one may be far behind the kRanked that are kept.
   ranking.relevant = *std::min_element(relevant.begin(), relevant.end(), ahead);
   ranking.relevant_rank =
       1 + std::count_if(ranking.best.begin(), ranking.best.end(),
@@ -47,10 +50,12 @@ Ranking rank_one(const RetrievalSet& set, std::size_t query, const float* scores
   const auto kept = static_cast<std::ptrdiff_t>(std::min(kRanked, ranking.best.size()));
   const auto end = ranking.best.begin() + kept;
   if (end != ranking.best.end()) {
+    // Only those that are kept are worth sorting; a corpus may have a million passages.
     std::nth_element(ranking.best.begin(), end - 1, ranking.best.end(), ahead);
   }
   std::sort(ranking.best.begin(), end, ahead);
   ranking.best.resize(static_cast<std::size_t>(kept));
+  // resize() would keep the memory for all passages, once for each query.
   ranking.best.shrink_to_fit();
   return ranking;
 }
@@ -69,6 +74,7 @@ void add_query(const Ranking& ranking, const std::vector<std::int32_t>& relevant
   const std::vector<std::int32_t>& best = ranking.best;
   std::array<double, kCuts.size()> hits{};
   double gain = 0, ideal = 0, found = 0, precisions = 0;
+  // The best possible gain: all relevant passages in front, as many as the cut has places.
   for (std::size_t i = 0; i < std::min(kCut, relevant.size()); ++i) ideal += discounted(i);
   for (std::size_t i = 0; i < best.size(); ++i) {
     if (std::find(relevant.begin(), relevant.end(), best[i]) == relevant.end()) continue;
@@ -85,6 +91,7 @@ void add_query(const Ranking& ranking, const std::vector<std::int32_t>& relevant
     sums.recall[c] += hits[c] / count;
   }
   sums.ndcg += gain / ideal;
+  // A query with more relevant passages than ranks are kept can still reach 1.
   sums.map += precisions / std::min(count, static_cast<double>(kRanked));
 }
 
@@ -117,6 +124,7 @@ MetricList retrieval_metrics(const RetrievalSet& set, std::span<const Ranking> r
   for (std::size_t i = 0; i < rankings.size(); ++i) {
     add_query(rankings[i], set.relevant[i], sums);
   }
+  // Without queries every figure is 0, and not NaN, which JSON cannot hold.
   const double count = std::max(1.0, static_cast<double>(rankings.size()));
   MetricList metrics;
   const auto add_cuts = [&](const char* name, const std::array<double, kCuts.size()>& values) {

@@ -48,6 +48,7 @@ int find_score(const std::string& path, const std::vector<std::string>& header,
         path, "cannot find the scores", without_column(header, options.score_column),
         near.empty() ? show_beginning(path) : "--label_column_name " + one_shell_word(near));
   }
+  // The first of these names wins, wherever its column stands in the file.
   for (const char* name : {"label", "labels", "score", "scores"}) {
     const auto found = std::find(header.begin(), header.end(), name);
     if (found != header.end()) return static_cast<int>(found - header.begin());
@@ -55,6 +56,8 @@ int find_score(const std::string& path, const std::vector<std::string>& header,
   return -1;
 }
 
+// Columns that pandas and data sets of the hub add. Taken for texts, they would train the model on
+// numbers of rows.
 bool is_row_number(const std::string& name) {
   const std::string lowered = to_lower(trim(name));
   return lowered.empty() || lowered.starts_with("unnamed: ") || lowered == "idx" ||
@@ -126,6 +129,7 @@ class GroupReader {
     if (!rows_->next(header_)) fail_without_rows("it is empty");
     check_header(groups_.path, rows_->line(), header_);
     columns_ = choose_columns(groups_.path, header_, options_);
+    // Found nevertheless, so that a column of scores is never read as one of texts.
     if (options_.scores == Scores::kIgnored) columns_.score = -1;
     if (columns_.score >= 0) {
       groups_.score_column = header_[static_cast<std::size_t>(columns_.score)];
@@ -146,6 +150,7 @@ class GroupReader {
                 show_beginning(groups_.path));
   }
 
+  // Told to the user: a misspelt column would otherwise be left out in silence.
   void name_unread() {
     for (std::size_t i = 0; i < header_.size(); ++i) {
       const auto& texts = columns_.texts;
@@ -212,6 +217,7 @@ std::string score_range(const TextGroups& groups) {
   return fmt::format("{:g} to {:g}", low->score, high->score);
 }
 
+// By Unicode's rule and not by the locale's, which may differ between hosts.
 std::string lowered(std::string_view text) {
   std::u32string lower;
   for (const char32_t c : code_points(text)) append_lower(lower, c);

@@ -13,6 +13,7 @@
 namespace dtl::trainer {
 namespace {
 
+// In double whatever S is: there are few rows, so exactness costs nothing.
 double activate(DenseActivation activation, double x) {
   switch (activation) {
     case DenseActivation::kIdentity:

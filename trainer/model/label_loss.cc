@@ -53,6 +53,7 @@ double weighted_cross_entropy(const S* x, std::int64_t count, std::int64_t label
   const double own = (1 - smoothing) * weight_of(weights, label);
   const double share = smoothing / static_cast<double>(count);
   double all = 0, loss = -own * p.log(label);
+  // Smoothing asks for a little of every label, each with its own weight, as PyTorch does.
   for (std::int64_t c = 0; smoothing > 0 && c < count; ++c) {
     all += share * weight_of(weights, c);
     loss -= share * weight_of(weights, c) * p.log(c);
@@ -89,6 +90,7 @@ double weighted_binary_cross_entropy(const S* x, const float* targets, std::int6
   for (std::int64_t c = 0; c < count; ++c) {
     const auto value = static_cast<double>(x[c]), target = static_cast<double>(targets[c]);
     const double yes = 1 / (1 + std::exp(-value)), no = 1 / (1 + std::exp(value));
+    // log(1 + exp(-|x|)): exp() of a negative number cannot overflow, and log1p is exact near 0.
     const double rest = std::log1p(std::exp(-std::abs(value)));
     const Focused on = focus(std::min(value, 0.0) - rest, yes, no, gamma);
     const Focused off = focus(std::min(-value, 0.0) - rest, no, yes, gamma);
@@ -137,6 +139,7 @@ double mean_loss(Problem problem, const Examples& examples, std::span<const floa
       problem == Problem::kSingleLabel ? std::ssize(examples.labels) : examples.size());
   if (size == 0) return 0;
   const std::size_t count = outputs.size() / size;
+  // Divided by the sum of the weights and not by their number, as PyTorch's weighted mean is.
   double sum = 0, terms = 0;
   for (std::size_t i = 0; i < size; ++i) {
     Wanted wanted;

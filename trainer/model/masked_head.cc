@@ -27,6 +27,7 @@ MaskedHeadState<S> masked_head_forward(const Pass& pass, const ParameterLayout& 
   matmul<S>(pass.pool, {M, E, H}, {hidden, H}, {parameters + layout.pool_weight, H, Op::kTranspose},
             S(0), {state.dense, E});
   const S* bias = bias_or_zeros(pass, parameters, layout.pool_bias, E);
+  // The bias is added inside the activation, which saves a pass over the rows.
   for_rows(pass.pool, M, E, [&](std::int64_t first, std::int64_t count) {
     const std::int64_t at = first * E;
     kernels<S>().activation(masked_activation(pass.config), count, E, state.dense + at, bias,
@@ -46,7 +47,9 @@ MaskedHeadState<S> masked_head_forward(const Pass& pass, const ParameterLayout& 
 template <class S>
 double masked_losses(const Pass& pass, MaskedHeadState<S>& state, S* outputs) {
   const std::int64_t V = pass.config.vocab_size;
+  // Evaluation reads a row for each token, and most tokens are not masked.
   if (outputs) std::fill_n(outputs, 2 * pass.batch.tokens(), S(0));
+  // One for each row, summed in order below: a sum that threads share would depend on their timing.
   std::vector<double> losses(static_cast<std::size_t>(state.rows));
   for_rows(pass.pool, state.rows, V, [&](std::int64_t first, std::int64_t count) {
     for (std::int64_t row = first; row < first + count; ++row) {
@@ -55,6 +58,7 @@ double masked_losses(const Pass& pass, MaskedHeadState<S>& state, S* outputs) {
       const std::int64_t best = std::max_element(x, x + V) - x;
       const auto highest = static_cast<double>(x[best]);
       const std::int32_t original = pass.batch.originals[r];
+      // Read before softmax() overwrites the logits, which have the size of the vocabulary.
       const auto right = static_cast<double>(x[original]);
       kernels<S>().softmax(1, V, S(1), x, nullptr, S(1), x);
       // log(sum of exp) = x - log(probability) of any token; the best one's is the most exact.
@@ -86,6 +90,8 @@ S* masked_head_backward(const Pass& pass, const ParameterLayout& layout,
     }
     kernels<S>().column_sums(count, V, d + first * V, sums);
   });
+  // Added, since the word embeddings are tied: the encoder's input layer adds its part to the same
+  // gradient.
   matmul<S>(pass.pool, {V, E, M}, {d, V, Op::kTranspose}, {state.words, E}, S(1),
             {gradients + layout.word, E});
   S* dwords = pass.arena.take<S>(M * E);

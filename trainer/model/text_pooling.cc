@@ -55,6 +55,7 @@ template <class S>
 const S* pool_texts(const Pass& pass, TextPooling pooling, const S* hidden,
                     std::int32_t** highest) {
   const std::int64_t H = pass.config.hidden_size, B = pass.batch.sequences();
+  // The head reads first tokens only, so these rows are the pooled ones already.
   if (pooling == TextPooling::kCls) return hidden;
   S* pooled = pass.arena.take<S>(B * H);
   if (pooling == TextPooling::kMax) *highest = pass.arena.take<std::int32_t>(B * H);
@@ -84,6 +85,7 @@ const S* pool_texts_backward(const Pass& pass, TextPooling pooling, const std::i
     const std::int64_t n = pass.batch.own_length(b);
     S* tokens = dtokens + pass.batch.starts[static_cast<std::size_t>(b)] * H;
     const S* row = d + b * H;
+    // Padding too: it has no part in the pooled row, but the layers below read its gradient.
     std::fill_n(tokens, pass.batch.length(b) * H, S(0));
     if (pooling == TextPooling::kMax) {
       for (std::int64_t h = 0; h < H; ++h) tokens[highest[b * H + h] * H + h] = row[h];

@@ -54,6 +54,7 @@ Bpe::Bpe(const BpeRules& rules)
     if (const auto name = names.find(token); name != names.end()) fallbacks_[name->second] = id;
     const std::optional<std::string> bytes = byte_level_ ? bytes_of_token(token) : token;
     if (!bytes) continue;
+    // Kept only for this case: a second table of all tokens costs megabytes.
     if (rules.ignore_merges) whole_.insert_or_assign(*bytes, id);
     if (byte_level_ && bytes->size() == 1) bytes_[static_cast<unsigned char>(bytes->front())] = id;
     std::size_t end = 0;
@@ -64,6 +65,7 @@ Bpe::Bpe(const BpeRules& rules)
 }
 
 void Bpe::learn(const std::vector<BpeMerge>& merges) {
+  // At most half full, so that a search soon meets an empty slot, which ends it.
   merges_.resize(std::bit_ceil(merges.size() * 2 + 2));
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const BpeMerge& merge = merges[rank];
@@ -71,6 +73,7 @@ void Bpe::learn(const std::vector<BpeMerge>& merges) {
     const auto taken = [&](const Merge& other) {
       return other.left >= 0 && (other.left != merge.left || other.right != merge.right);
     };
+    // A pair that comes again takes its own slot: the last one counts, as in tokenizers.
     while (taken(merges_[slot])) slot = (slot + 1) & (merges_.size() - 1);
     merges_[slot] = {merge.left, merge.right, static_cast<std::uint32_t>(rank), merge.merged};
   }
@@ -130,6 +133,7 @@ void Bpe::merge_few(std::vector<Symbol>& symbols) const {
     std::size_t place = 0;
     for (std::size_t at = 0; at + 1 < symbols.size(); ++at) {
       const Merge* merge = merge_of(symbols[at].id, symbols[at + 1].id);
+      // Not "<=": of equal ranks the leftmost pair wins.
       if (merge != nullptr && (best == nullptr || merge->rank < best->rank)) {
         best = merge;
         place = at;
@@ -145,6 +149,8 @@ void Bpe::merge_few(std::vector<Symbol>& symbols) const {
 // Links symbols to their neighbours, and leaves length 0 in merged ones.
 void Bpe::merge_many(std::vector<Symbol>& symbols) const {
   using Entry = std::tuple<std::uint32_t, std::uint32_t, std::int32_t>;  // rank, place, merged
+  // Of equal ranks the lower place comes first, as in merge_few(). Entries are never removed when
+  // their symbols change. They are checked when they come out instead.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   const auto offer = [&](std::uint32_t left) {
     const std::uint32_t right = symbols[left].next;
@@ -171,6 +177,7 @@ void Bpe::merge_many(std::vector<Symbol>& symbols) const {
     symbols[left].next = symbols[right].next;
     symbols[right].length = 0;
     if (symbols[left].next != kNoSymbol) symbols[symbols[left].next].previous = left;
+    // Only these two pairs are new.
     if (symbols[left].previous != kNoSymbol) offer(symbols[left].previous);
     offer(left);
   }

@@ -15,11 +15,14 @@ namespace {
 
 constexpr std::size_t kMostShown = 10;  // weights in the notice
 
+// Counted over the whole training set, on rank 0 alone: weights that followed each rank's share
+// would give the ranks different losses.
 std::vector<double> balanced_weights(const ModelConfig& config, const Examples& training) {
   const std::size_t labels = config.labels.size();
   std::vector<double> counts(labels), weights(labels, 1.0);
   for (const std::int32_t label : training.labels) counts[static_cast<std::size_t>(label)] += 1;
   for (std::size_t i = 0; i < training.targets.size(); ++i) {
+    // Either `labels` or `targets` has values: one label per example, or a row of 0 and 1 for each.
     counts[i % labels] += training.targets[i] > 0.5F ? 1 : 0;
   }
   const auto all = static_cast<double>(training.size());
@@ -65,6 +68,8 @@ std::vector<double> label_weights(const Settings& settings, const ModelConfig& c
   const LabelWeightList list = parse_label_weights(settings.label_weights);
   const std::vector<double> weights =
       list.balanced ? balanced_weights(config, training) : named_weights(list, config);
+  // Shown even if the user named them: balanced weights depend on counts that nobody knows by
+  // heart.
   std::vector<std::string> shown;
   for (std::size_t c = 0; c < std::min(weights.size(), kMostShown); ++c) {
     shown.push_back(fmt::format("{} {:.4g}", printable(config.labels[c]), weights[c]));

@@ -45,6 +45,8 @@ ScoredPieces arranged(const SentencePieceModel& model, TokenizerKind kind,
                       const TokenizerConfig& config) {
   ScoredPieces result;
   const auto add_named = [&](const char* name) { result.add(named_token(config, name, ""), 0); };
+  // The embeddings of these two kinds follow fairseq's order of special tokens, and not that of the
+  // SentencePiece file.
   std::size_t skipped = 0;  // <unk>, and for XLM-RoBERTa <s> and </s>
   if (kind == TokenizerKind::kXlmRoberta) {
     for (const char* name : {"bos_token", "pad_token", "eos_token", "unk_token"}) add_named(name);
@@ -70,6 +72,7 @@ std::int64_t unknown_of(TokenizerKind kind, const TokenizerConfig& config,
   const std::vector<std::string>& pieces = rules.common.vocabulary;
   const bool deberta = kind == TokenizerKind::kDebertaV2;
   for (std::size_t id = 0; id < pieces.size(); ++id) {
+    // DeBERTa's vocabulary may have a text piece of the same name; only the special one scores 0.
     const bool same = pieces[id] == rules.common.unknown && (!deberta || rules.scores[id] == 0);
     if (same) return static_cast<std::int64_t>(id);
   }

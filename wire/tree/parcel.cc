@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kRangeBytes = 8;
 
+// Byte by byte, so that the machine's byte order does not matter.
 void put(std::uint32_t value, std::string& to) {
   for (int shift = 0; shift < 32; shift += 8) to += static_cast<char>((value >> shift) & 0xff);
 }
@@ -47,6 +48,7 @@ std::nullopt_t ParcelReader::wait_for_more() {
 std::optional<Parcel> ParcelReader::next() {
   const std::string_view left = std::string_view(bytes_).substr(at_);
   if (left.size() < kParcelHeadBytes) return wait_for_more();
+  // The offsets of parcel.h: kind 0, node 1, stream 5, length 9.
   const auto kind = static_cast<unsigned char>(left[0]);
   const std::uint32_t size = get(left.substr(9));
   if (kind < 1 || kind > static_cast<unsigned char>(ParcelKind::kPiece)) {
@@ -83,6 +85,8 @@ std::vector<std::uint32_t> decode_nodes(std::string_view bytes, std::uint32_t mo
   std::vector<std::uint32_t> nodes;
   for (std::uint32_t least = 0; !bytes.empty(); bytes.remove_prefix(kRangeBytes)) {
     const std::uint32_t first = get(bytes), last = get(bytes.substr(4));
+    // Eight bytes can name four billion nodes. The limit keeps a false range from filling the
+    // memory.
     if (first < least || last < first || last >= most) refuse("its ranges of nodes do not ascend");
     for (std::uint32_t node = first; node <= last; ++node) nodes.push_back(node);
     least = last + 1;
