@@ -260,6 +260,7 @@ struct Mpi {
   std::size_t fence_bytes = 0;                            // of all fences
   std::optional<Outcome> left;  // the first rank that exited without MPI_Finalize
   JobTime left_by{0};           // then the job ends, unless all ranks have ended
+  std::size_t leavers = 0;      // ranks that exited between MPI_Init and MPI_Finalize
 };
 
 // The job's place in the lines of its nodes. It has tickets only in kWaiting.

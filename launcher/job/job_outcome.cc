@@ -54,9 +54,10 @@ std::string mpi_headline(const Outcome& outcome, const CardFacts& facts) {
     return fmt::format("{} called MPI_Abort({})", rank, outcome.code);
   }
   if (outcome.cause == Cause::kMpiLeft) {
-    return fmt::format("{} exited with status 0{}", rank,
-                       outcome.code == 0 ? " without MPI_Finalize, and others still ran"
-                                         : ", and other ranks wait for it in MPI");
+    const char* how = ", and other ranks wait for it in MPI";
+    if (outcome.code == 0) how = " without MPI_Finalize, and others still ran";
+    if (outcome.code == kLeftAlone) how = " without MPI_Finalize, which other ranks called";
+    return fmt::format("{} exited with status 0{}", rank, how);
   }
   if (outcome.cause == Cause::kMpiBroken) {
     return fmt::format("{} broke the rules of PMI: {}", rank, text);

@@ -35,6 +35,9 @@ enum class Cause {
   kUpEnded,       // the process of `dtlaunch up`, through which the nodes were reached, has ended
 };
 
+// Outcome::code of kMpiLeft beside those of MpiNews: the other ranks called MPI_Finalize and ended.
+constexpr int kLeftAlone = 2;
+
 struct Outcome {
   Cause cause = Cause::kCompleted;
   int exit_status = 0;   // of dtlaunch
@@ -42,7 +45,7 @@ struct Outcome {
   int node = -1;         // index of the host; -1: no node's
   int signal = 0;        // kRankSignal: the rank's; kInterrupted: ours
   int error_number = 0;  // kSpawn
-  int code = 0;          // kMpiAbort, kMpiLeft: MpiNews::code
+  int code = 0;          // kMpiAbort, kMpiLeft: MpiNews::code, or kLeftAlone
   std::string stage;     // kSpawn: "exec", "chdir", ...
   std::string text;      // kNodeLost, kAgentFailed, kHang, kMpi...: details; kNotice: its source
 };

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "launcher/job/mpi.h"
 #include "launcher/job/preflight.h"
 #include "launcher/job/rank_events.h"
 #include "launcher/job/searches.h"
@@ -83,7 +84,7 @@ void enter_stopping(Turn& turn) {
 void enter_finishing(Turn& turn) {
   tell_what_was_left(turn);
   // All ranks have ended before a better cause came.
-  if (!turn.job.outcome) turn.job.outcome = turn.job.suspect.value_or(Outcome{});
+  if (!turn.job.outcome) turn.job.outcome = turn.job.suspect.value_or(outcome_at_end(turn.job));
   turn.job.deadline = turn.now + kReapDeadline + kAnswerMargin;
   hurry_searches(turn, turn.now + kReapDeadline);
   for (int node = 0; node < turn.node_count(); ++node) {

@@ -130,6 +130,7 @@ Outcome outcome_of(const MpiNews& news, int node) {
 
 // Waits a while before it counts: all ranks of a program may end without MPI_Finalize, one by one.
 void note_left(Turn& turn, const MpiNews& news, int node) {
+  if (news.code == 0) ++turn.job.mpi.leavers;
   if (turn.job.mpi.left) return;
   Outcome outcome = outcome_of(news, node);
   outcome.cause = Cause::kMpiLeft;
@@ -242,6 +243,14 @@ void look_at_mpi(Turn& turn) {
   look_for_absent(turn);
   if (!mpi.left || turn.job.state != JobState::kRunning || turn.now < mpi.left_by) return;
   abandon(turn, *mpi.left);
+}
+
+Outcome outcome_at_end(const Job& job) {
+  const bool some_left = job.mpi.leavers > 0 && job.mpi.leavers < job.ranks.size();
+  if (!some_left || !job.mpi.left || job.mpi.left->code != 0) return {};
+  Outcome outcome = *job.mpi.left;
+  outcome.code = kLeftAlone;
+  return outcome;
 }
 
 }  // namespace dtl::job

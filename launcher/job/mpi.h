@@ -18,5 +18,9 @@ void hear_pmix_given(Turn& turn, int node, const PmixGiven& message);  // passed
 void hear_mpi_news(Turn& turn, int node, const MpiNews& message);
 // Ends the job if a rank left its MPI a while ago and other ranks still run.
 void look_at_mpi(Turn& turn);
+// Of a job whose ranks have all ended with status 0. A failure if some of them, but not all, left
+// without MPI_Finalize: Open MPI's server lets the others pass their last barrier. A program whose
+// ranks all leave like that is complete.
+Outcome outcome_at_end(const Job& job);
 
 }  // namespace dtl::job

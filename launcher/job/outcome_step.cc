@@ -177,7 +177,7 @@ std::string next_step(const Outcome& outcome, const CardFacts& facts) {
     case Cause::kMpiAbort:
       break;
     case Cause::kMpiLeft:
-      return outcome.code == 0 ? "MPI_Finalize before exit; or MPI_Abort, to end all ranks"
+      return outcome.code != 1 ? "MPI_Finalize before exit; or MPI_Abort, to end all ranks"
                                : "a job of its own for a program without MPI";
     case Cause::kMpiBroken:
       if (outcome.text.find("more") != outcome.text.npos &&

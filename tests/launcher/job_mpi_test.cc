@@ -134,6 +134,20 @@ TEST_F(JobMpi, DoesNotMindWhenAllRanksEndLikeThat) {
   EXPECT_EQ(job_.outcome->cause, Cause::kCompleted);
 }
 
+TEST_F(JobMpi, NamesARankThatLeftThoughTheOthersEndedSoonAfter) {
+  news(1, MpiEvent::kLeft);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) exit_rank(rank, 0);
+  ASSERT_TRUE(job_.outcome.has_value());
+  EXPECT_EQ(job_.outcome->cause, Cause::kMpiLeft);
+  EXPECT_EQ(job_.outcome->rank, 1);
+  EXPECT_EQ(job_.outcome->exit_status, 76);
+  CardFacts facts;
+  facts.host = "node1";
+  EXPECT_THAT(failure_card(*job_.outcome, facts, 0),
+              HasSubstr("rank 1 on node1 exited with status 0 without MPI_Finalize, which other "
+                        "ranks called\n"));
+}
+
 TEST_F(JobMpi, BlamesAFailureThatComesAfterALeaver) {
   news(1, MpiEvent::kLeft);
   exit_rank(1, 0);
