@@ -385,6 +385,7 @@ std::vector<Reader> link_readers() {
   for (Reader& one : tree_readers()) readers.push_back(std::move(one));
   for (Reader& one : ring_readers()) readers.push_back(std::move(one));
   for (Reader& one : pmi_readers()) readers.push_back(std::move(one));
+  for (Reader& one : pmix_readers()) readers.push_back(std::move(one));
   for (Reader& one : cloud_readers()) readers.push_back(std::move(one));
   return readers;
 }

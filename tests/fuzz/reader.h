@@ -52,5 +52,6 @@ std::vector<Reader> push_readers(const Folder& folder);     // programs from oth
 std::vector<Reader> text_readers();                         // hostfiles, job files, pins
 std::vector<Reader> link_readers();                         // data from sockets
 std::vector<Reader> tree_readers();                         // data from agents of a tree
+std::vector<Reader> pmix_readers();                         // data from dtpmix of other nodes
 
 }  // namespace dtl::fuzz
