@@ -15,10 +15,9 @@ elseif(NOT DTL_PYTHON OR lacks_json)
 elseif(DTL_SANITIZE)
   return() # those builds are not installed
 endif()
-set(runner)
-if(CMAKE_CROSSCOMPILING)
-  list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " runner)
-  set(runner --runner "${runner}")
+list(JOIN DTL_SBOM_OPTIONS "\" \"" options)
+if(options)
+  set(options "\"${options}\"")
 endif()
 if(SKBUILD)
   set(sbom_file ${SKBUILD_METADATA_DIR}/sboms/dtlaunch.spdx.json)
@@ -37,7 +36,7 @@ install(CODE "
   list(TRANSFORM programs PREPEND \"\$ENV{DESTDIR}\")
   if(programs)
     message(STATUS \"Installing: \$ENV{DESTDIR}\${sbom}\")
-    execute_process(COMMAND \"${DTL_PYTHON}\" \"${DTL_SBOM}\" --version ${PROJECT_VERSION} ${runner}
+    execute_process(COMMAND \"${DTL_PYTHON}\" \"${DTL_SBOM}\" --version ${PROJECT_VERSION} ${options}
                             --output \"\$ENV{DESTDIR}\${sbom}\" \${programs} COMMAND_ERROR_IS_FATAL ANY)
     list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${sbom}\")
   endif()" COMPONENT sbom)

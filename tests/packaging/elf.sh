@@ -5,7 +5,7 @@
 #   elf.sh FOLDER
 set -euo pipefail
 newest=2.27
-ours='^(libc\.so\.6|libpthread\.so\.0|libdl\.so\.2|libm\.so\.6|ld-linux-x86-64\.so\.2)$'
+ours='^(libc\.so\.6|libpthread\.so\.0|libdl\.so\.2|libm\.so\.6|ld-linux-x86-64\.so\.2|ld-linux-aarch64\.so\.1)$'
 command -v readelf >/dev/null || { echo "skipped: readelf is not installed"; exit 77; }
 
 complaints='' count=0

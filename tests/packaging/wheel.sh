@@ -54,7 +54,7 @@ diff "$folder/before" "$folder/after" || fail "pip wheel . wrote into the source
 [ -d "$tree/build" ] || fail "it was not built in build/"
 
 version=$(sed -n 's/^project(dtlaunch VERSION \([^ ]*\).*/\1/p' "$root/CMakeLists.txt")
-name=dtlaunch-$version-py3-none-manylinux_2_28_x86_64.whl
+name=dtlaunch-$version-py3-none-manylinux_2_28_$(uname -m).whl
 [ "$(ls "$folder/out")" = "$name" ] || fail "the wheel is called $(ls "$folder/out"), not $name"
 wheel=$folder/out/$name
 "$folder/venv/bin/python" -m zipfile -e "$wheel" "$folder/files"
