@@ -17,11 +17,13 @@
 #include <string>
 #include <vector>
 
+#include "bench/random_model.h"
 #include "trainer/step/trainer.h"
 
 namespace {
 
 using namespace dtl::trainer;
+using dtl::bench::random_weights;
 
 Examples read_pairs(const std::string& path) {
   Examples examples;
@@ -46,14 +48,6 @@ ModelConfig configuration() {
   config.task = Task::kEmbeddings;
   config.embedding.normalize = true;
   return config;
-}
-
-std::vector<float> random_weights(const ParameterLayout& layout) {
-  std::vector<float> parameters(static_cast<std::size_t>(layout.total));
-  for (const ParameterInfo& tensor : layout.tensors) {
-    initialise(tensor, 0.02, 1, parameters.data());
-  }
-  return parameters;
 }
 
 // Of all threads of this process.

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/random_model.h"
 #include "trainer/families/model_family.h"
 #include "trainer/maths/gemm_bf16.h"
 #include "trainer/step/trainer.h"
@@ -25,6 +26,7 @@
 namespace {
 
 using namespace dtl::trainer;
+using dtl::bench::random_weights;
 
 constexpr int kClasses = 8;
 
@@ -90,14 +92,6 @@ ModelConfig configuration(const std::string& type, int layers, int vocabulary,
   }
   for (int i = 0; i < kClasses; ++i) config.labels.push_back(std::to_string(i));
   return config;
-}
-
-std::vector<float> random_weights(const ParameterLayout& layout) {
-  std::vector<float> parameters(static_cast<std::size_t>(layout.total));
-  for (const ParameterInfo& tensor : layout.tensors) {
-    initialise(tensor, 0.02, 1, parameters.data());
-  }
-  return parameters;
 }
 
 double expected_loss(const std::string& task, const ModelConfig& config) {
