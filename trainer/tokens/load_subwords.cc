@@ -2,8 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
 #include "base/error.h"
 #include "base/text.h"
+#include "trainer/json/json_text.h"
+#include "trainer/tokens/library_object.h"
 #include "trainer/tokens/piece_files.h"
 #include "trainer/tokens/pieces.h"
 #include "trainer/tokens/sentencepiece_files.h"
@@ -12,6 +18,68 @@
 
 namespace dtl::trainer {
 namespace {
+
+using TypeJson = nlohmann::json;
+
+// Reads as far as the type of the model, which usually stands before the vocabulary: that is by far
+// the largest part, and is parsed later. Returning false ends the parser.
+struct ModelTypeReader final : nlohmann::json_sax<TypeJson> {
+  std::string type;
+  bool ended = false;  // on purpose: the type is known
+
+  bool null() override { return value(); }
+  bool boolean(bool) override { return value(); }
+  bool number_integer(std::int64_t) override { return value(); }
+  bool number_unsigned(std::uint64_t) override { return value(); }
+  bool number_float(double, const std::string&) override { return value(); }
+  bool binary(TypeJson::binary_t&) override { return value(); }
+  bool string(std::string& text) override {
+    if (!within_model_ || depth_ != 2 || key_ != "type") return value();
+    type = text;
+    ended = true;
+    return false;
+  }
+  bool key(std::string& name) override {
+    key_ = name;
+    return true;
+  }
+  bool start_object(std::size_t) override {
+    if (depth_ == 1) within_model_ = key_ == "model";
+    ++depth_;
+    return true;
+  }
+  bool end_object() override {
+    --depth_;
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    ++depth_;
+    return depth_ > 1;
+  }
+  bool end_array() override { return end_object(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+
+ private:
+  bool value() const { return depth_ > 0; }  // the file must be an object
+
+  int depth_ = 0;
+  std::string key_;
+  bool within_model_ = false;
+};
+
+// The type of the model in a tokenizer.json; empty if it names none. Throws Error(kBadInput) if
+// what comes before it is not JSON, or the file is not an object.
+std::string model_type_of(const std::string& path) {
+  const std::string bytes =
+      read_json_text(path, kMaxTokenizerJsonBytes, {"cannot use this tokenizer"});
+  ModelTypeReader reader;
+  if (!TypeJson::sax_parse(bytes, &reader) && !reader.ended) {
+    refuse_json(path, bytes, {"cannot use this tokenizer"});
+  }
+  return reader.type;
+}
 
 bool is_wordpiece(const std::string& folder, TokenizerKind kind) {
   if (kind == TokenizerKind::kBert || kind == TokenizerKind::kMpnet) return true;

@@ -44,10 +44,6 @@ struct PieceRules {
   PieceTexts texts;
 };
 
-// The type of the model in a tokenizer.json; empty if it names none. Throws Error(kBadInput) if the
-// file is not a JSON object.
-std::string model_type_of(const std::string& path);
-
 PieceRules read_piece_rules(const std::string& folder, const TokenizerClass& named,
                             TokenizerConfig& config);
 

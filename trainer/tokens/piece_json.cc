@@ -297,19 +297,6 @@ PiecesJson parse_file(const std::string& path, const std::string& bytes) {
 
 }  // namespace
 
-std::string model_type_of(const std::string& path) {
-  const std::string bytes =
-      read_json_text(path, kMaxTokenizerJsonBytes, {"cannot use this tokenizer"});
-  if (!PiecesJson::accept(bytes)) refuse_json(path, bytes, {"cannot use this tokenizer"});
-  const std::size_t outer = skip_json_space(bytes, bytes.starts_with("\xEF\xBB\xBF") ? 3 : 0);
-  if (bytes[outer] != '{') refuse_json(path, bytes, {"cannot use this tokenizer"});
-  const std::size_t model = find_json_value(bytes, outer, "model");
-  if (model == kNoJson || bytes[model] != '{') return {};
-  const std::size_t type = find_json_value(bytes, model, "type");
-  if (type == kNoJson || bytes[type] != '"') return {};
-  return bytes.substr(type + 1, end_of_json_value(bytes, type) - type - 2);
-}
-
 PieceJson read_piece_json(const std::string& path, const TokenizerClass& named,
                           const StepTypes& usual) {
   const std::string bytes =
