@@ -27,6 +27,14 @@ std::vector<std::string> doubts_of(const std::vector<std::string>& labels) {
   return doubts(read(rows));
 }
 
+TEST(DatasetSummary, CountsALabelOfAnExampleOnce) {
+  const TextDataset dataset = read("q\tlabel\na b\tx;y\nb b\tx; x;x\nc c\tx;;\n",
+                                   {.problem = Problem::kMultiLabel, .label_delimiter = ';'});
+  EXPECT_EQ(summary(dataset), "d.tsv: 3 examples; text: q; label: label (x: 3, y: 1)");
+  EXPECT_THAT(doubts(dataset), ElementsAre("d.tsv: a label that is twice in one example counts "
+                                           "once: 1 example, the first in line 3"));
+}
+
 TEST(DatasetSummary, SaysWhatIsReadAndWhatIsNot) {
   EXPECT_EQ(summary(read("id\tq\tr\tlabel\n1\ta b\tc d\tx\n2\ta a\tb b\ty\n3\tb b\tc c\ty\n")),
             "d.tsv: 3 examples; text: q, second text: r (guessed; --text_column_names NAME[,NAME] "

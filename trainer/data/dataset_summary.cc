@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -29,11 +30,16 @@ void count(Occurrence& occurrence, const TextExample& example) {
   if (occurrence.rows++ == 0) occurrence.first = &example;
 }
 
+// An example that has a label twice has it once.
+std::set<std::string> unique_labels(const TextExample& example) {
+  return {example.labels.begin(), example.labels.end()};
+}
+
 Occurrences count_labels(const TextDataset& dataset) {
   Occurrences labels;
   for (const TextExample& example : dataset.examples) {
     if (dataset.problem != Problem::kMultiLabel) count(labels[example.label], example);
-    for (const std::string& label : example.labels) count(labels[label], example);
+    for (const std::string& label : unique_labels(example)) count(labels[label], example);
   }
   return labels;
 }
@@ -171,6 +177,18 @@ void doubt_number_of_labels(const TextDataset& dataset, const Occurrences& label
                              dataset.columns.label));
 }
 
+void doubt_repeated_labels(const TextDataset& dataset, std::vector<std::string>& said) {
+  Occurrence repeated;
+  for (const TextExample& example : dataset.examples) {
+    if (unique_labels(example).size() < example.labels.size()) count(repeated, example);
+  }
+  if (repeated.rows == 0) return;
+  said.push_back(
+      fmt::format("{}: a label that is twice in one example counts once: {}, the first "
+                  "in {}",
+                  dataset.path, plural(repeated.rows, "example"), line_of(*repeated.first)));
+}
+
 void doubt_texts(const TextDataset& dataset, std::vector<std::string>& said) {
   Occurrence empty;
   for (const TextExample& example : dataset.examples) {
@@ -266,6 +284,7 @@ std::vector<std::string> doubts(const TextDataset& dataset) {
     doubt_missing_values(labels, dataset.path, said);
     doubt_mixed_types(labels, dataset.path, said);
     doubt_number_of_labels(dataset, labels, said);
+    doubt_repeated_labels(dataset, said);
   }
   doubt_texts(dataset, said);
   doubt_lines(dataset, said);
