@@ -76,9 +76,17 @@ TEST_F(SentenceFolder, RefusesOtherModules) {
   EXPECT_THROW(read_sentence_folder(folder_.path(), 32), Error);
   write("modules.json", R"([{"path": "", "type": "custom.Transformer"}])");
   EXPECT_THROW(read_sentence_folder(folder_.path(), 32), Error);
-  write("modules.json", R"([{"path": "0_BERT", "type": "sentence_transformers.models.Transformer"},
-                            {"path": "p", "type": "sentence_transformers.models.Pooling"}])");
-  EXPECT_THROW(read_sentence_folder(folder_.path(), 32), Error);
+}
+
+TEST_F(SentenceFolder, OfAnOldVersionHasTheEncoderBelow) {
+  EXPECT_EQ(encoder_folder(folder_.path()), folder_.path());
+  write("modules.json",
+        R"([{"path": "0_Transformer", "type": "sentence_transformers.models.Transformer"},
+            {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])");
+  write("1_Pooling/config.json", "{}");
+  write("0_Transformer/sentence_roberta_config.json", R"({"max_seq_length": 9})");
+  EXPECT_EQ(encoder_folder(folder_.path()), folder_.file("0_Transformer"));
+  EXPECT_EQ(read_sentence_folder(folder_.path(), 32).max_length, 9);
 }
 
 TEST_F(SentenceFolder, IsReadAsItWasWritten) {

@@ -151,7 +151,7 @@ std::vector<TensorView> views_of(const ParameterLayout& layout, std::span<const 
 }  // namespace
 
 bool has_weights(const std::string& folder) {
-  return !find_weights(folder).empty();
+  return !find_weights(encoder_folder(folder)).empty();
 }
 
 void check_numbers(const std::string& path, const ParameterInfo& tensor,
@@ -168,7 +168,7 @@ void check_numbers(const std::string& path, const ParameterInfo& tensor,
 
 LoadedParameters load_parameters(const std::string& folder, const ModelConfig& config,
                                  const ParameterLayout& layout, const LoadOptions& options) {
-  const std::string path = weights_file(folder);
+  const std::string path = weights_file(encoder_folder(folder));
   TensorMap tensors = read_tensors(path);
   if (config.task == Task::kEmbeddings) tensors.merge(read_dense_tensors(folder));
   return arrange_parameters(std::move(tensors), path, config, layout, options);

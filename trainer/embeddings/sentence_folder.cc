@@ -132,11 +132,6 @@ std::vector<Module> read_modules(const std::string& folder) {
                                        "number of Dense, and Normalize, in this order",
                                        module.kind, before.empty() ? "" : " after " + before));
     }
-    if (before.empty() && module.folder != folder) {
-      refuse_modules(path,
-                     "'path': the encoder is not in this folder itself; "
-                     "SentenceTransformer(FOLDER).save(OTHER) puts it there");
-    }
     modules.push_back(module);
   }
   if (modules.size() < 2) refuse_modules(path, "it has no Pooling module");
@@ -203,7 +198,9 @@ DenseLayer read_dense(const std::string& folder, int inputs) {
 
 // What the encoder's module gets and gives.
 void read_transformer(const std::string& folder, EmbeddingConfig& config) {
-  for (const char* name : {"sentence_bert_config.json", "sentence_distilbert_config.json"}) {
+  for (const char* name : {"sentence_bert_config.json", "sentence_roberta_config.json",
+                           "sentence_distilbert_config.json", "sentence_camembert_config.json",
+                           "sentence_xlm-roberta_config.json"}) {
     const std::string path = folder + "/" + name;
     std::error_code unreadable;
     if (!fs::exists(path, unreadable)) continue;
@@ -254,12 +251,18 @@ bool is_sentence_folder(const std::string& folder) {
   return fs::exists(fs::path(folder) / "modules.json", unreadable);
 }
 
+std::string encoder_folder(const std::string& folder) {
+  return is_sentence_folder(folder) ? read_modules(folder).front().folder : folder;
+}
+
 EmbeddingConfig read_sentence_folder(const std::string& folder, int hidden_size) {
   EmbeddingConfig config;
   if (!is_sentence_folder(folder)) return config;
   int width = hidden_size;
   for (const Module& module : read_modules(folder)) {
-    if (module.kind == kPoolingModule) {
+    if (module.kind == kTransformerModule) {
+      read_transformer(module.folder, config);
+    } else if (module.kind == kPoolingModule) {
       config.pooling = read_pooling(module.folder, hidden_size);
     } else if (module.kind == kDenseModule) {
       config.dense.push_back(read_dense(module.folder, width));
@@ -268,7 +271,6 @@ EmbeddingConfig read_sentence_folder(const std::string& folder, int hidden_size)
       config.normalize = true;
     }
   }
-  read_transformer(folder, config);
   read_prompts(folder, config);
   return config;
 }

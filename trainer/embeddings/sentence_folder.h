@@ -15,6 +15,10 @@ namespace dtl::trainer {
 // Whether the folder has a modules.json. Other folders are encoders alone.
 bool is_sentence_folder(const std::string& folder);
 
+// Where the encoder's files are: in the folder itself or, as version 1 and earlier wrote, in its
+// 0_Transformer.
+std::string encoder_folder(const std::string& folder);
+
 // hidden_size: of the encoder. For an encoder alone: the mean of a text's tokens, as
 // sentence-transformers does.
 EmbeddingConfig read_sentence_folder(const std::string& folder, int hidden_size);

@@ -127,12 +127,13 @@ Prepared prepare_texts(const EncodeSettings& s, Told& told) {
   const std::string folder = find_model({s.model, s.model_revision, s.cache_dir}, has_weights);
   Prepared prepared;
   ModelConfig& config = prepared.config;
-  config = read_model_config(folder);
+  const std::string encoder = encoder_folder(folder);
+  config = read_model_config(encoder);
   config.task = Task::kEmbeddings;
   config.labels.clear();
   config.embedding = read_sentence_folder(folder, config.hidden_size);
-  const Tokenizer tokenizer = Tokenizer::load(folder);
-  check_vocabulary(folder, config, tokenizer);
+  const Tokenizer tokenizer = Tokenizer::load(encoder);
+  check_vocabulary(encoder, config, tokenizer);
   if (s.truncate_dim > output_count(config)) {
     throw Error(Exit::kBadInput, fmt::format("--truncate_dim {}", s.truncate_dim),
                 fmt::format("the model's embeddings have {} numbers", output_count(config)),

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/embeddings/sentence_folder.h"
 #include "trainer/families/model_family.h"
 #include "trainer/families/task_head.h"
 #include "trainer/job/demo.h"
@@ -172,12 +173,13 @@ void prepare(const Settings& settings, Prepared& prepared) {
     tell_not_of_hub(s, prepared.notices);
   }
   ModelConfig& config = prepared.config;
-  config = read_model_config(s.model);
+  const std::string encoder = encoder_folder(s.model);
+  config = read_model_config(encoder);
   check_padding(s, config);
   check_frozen(s, config);
-  prepared.tokenizer = Tokenizer::load(s.model);
+  prepared.tokenizer = Tokenizer::load(encoder);
   const Tokenizer& tokenizer = *prepared.tokenizer;
-  check_vocabulary(s.model, config, tokenizer);
+  check_vocabulary(encoder, config, tokenizer);
   prepared.length =
       usable_length({s.max_seq_length, s.default_length}, config, tokenizer, prepared.notices);
   const TaskKind& kind = task_kind(s.task);
