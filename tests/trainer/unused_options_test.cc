@@ -6,18 +6,39 @@
 #include <string>
 #include <vector>
 
+#include "tests/trainer/temporary_folder.h"
+
 namespace dtl::trainer::unused_options_test {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::StartsWith;
+using testing::UnorderedElementsAre;
 
 std::vector<std::string> lines(const std::vector<std::string>& extra) {
   std::vector<std::string> words = {
       "--model_name_or_path", "m", "--do_train", "--train_file", "t.tsv", "--output_dir", "out"};
   words.insert(words.end(), extra.begin(), extra.end());
   return parse_settings(words).notices;
+}
+
+// training_args.json lists them all.
+TEST(UnusedOptions, AreNotTheDefaultsOfAFile) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("args.json", R"({"eval_steps": 500, "save_steps": 500,
+      "eval_delay": 0, "save_strategy": "no", "pad_to_max_length": true, "logging_steps": 7,
+      "logging_strategy": "no"})");
+  const std::vector<std::string> words = {
+      path,    "--model_name_or_path", "m",  "--do_train", "--train_file",
+      "t.tsv", "--output_dir",         "out"};
+  EXPECT_THAT(parse_settings(words).notices,
+              ElementsAre(StartsWith("--logging_steps has no effect here: ")));
+  std::vector<std::string> typed = words;
+  typed.insert(typed.end(), {"--eval_delay", "0"});
+  EXPECT_THAT(parse_settings(typed).notices,
+              UnorderedElementsAre(StartsWith("--logging_steps has no effect here: "),
+                                   StartsWith("--eval_delay has no effect here: ")));
 }
 
 TEST(UnusedOptions, AreThoseThatAnotherOptionTurnsOff) {

@@ -52,16 +52,6 @@ Target<S> report_to() {
   return {Takes::kWords, read_report_to, into::text<&S::report_to>().get};
 }
 
-// Records that the option was given. The task decides whether it has an effect.
-Target<S> padding() {
-  Target<S> target = into::flag<&S::pad_to_max_length>();
-  target.set = [set = target.set](S& settings, const std::string& value, const Option& option) {
-    settings.pad_was_said = true;
-    return set(settings, value, option);
-  };
-  return target;
-}
-
 // For options that files never contain: aliases, and options about the program.
 Target<S> not_in_files(Target<S> target) {
   target.get = {};
@@ -118,7 +108,7 @@ Rows data_options() {
        into::whole<&S::max_seq_length>(3, 1 << 20)},
       {group, {"--pad_to_max_length"}, "",
        "for question answering, same as --qa_loss padded; else no effect",
-       padding()},
+       into::flag<&S::pad_to_max_length>()},
       {group, {"--max_train_samples"}, "N", "use only the first N training examples",
        into::whole<&S::max_train_samples>(1, kMany)},
       {group, {"--max_eval_samples"}, "N", "use only the first N evaluation examples",

@@ -208,6 +208,24 @@ std::vector<OptionPlace> parse_file(const std::string& path, Settings& settings,
   return places;
 }
 
+// A file may list every option, as training_args.json does: defaults there tell nothing about what
+// its author expects.
+Names without_defaults_in_files(Names given, const Settings& settings,
+                                const std::vector<OptionPlace>& places,
+                                const std::vector<std::string>& on_line) {
+  const Settings usual = default_settings(settings);
+  for (const OptionPlace& at : places) {
+    const Option* option =
+        find_option(option_table().options(), option_of_key(at.key), Spelling::kExact);
+    if (option == nullptr) continue;
+    const auto& get = option_table().target(*option).get;
+    const std::string own(option->names.back());
+    const bool typed = std::find(on_line.begin(), on_line.end(), own) != on_line.end();
+    if (get && !typed && get(settings) == get(usual)) given.erase(std::string(bare_name(own)));
+  }
+  return given;
+}
+
 nlohmann::ordered_json json_value(const OptionValue& value) {
   return std::visit(
       [](const auto& given) -> nlohmann::ordered_json {
@@ -279,12 +297,15 @@ Settings parse_settings(const std::vector<std::string>& arguments,
   // Before the checks: --help must work on an incomplete command line.
   if (asks_about_program(settings)) return settings;
   if (settings.demo) settings = demo_settings(settings);
+  settings.pad_was_said =
+      std::find(on_line.begin(), on_line.end(), "--pad_to_max_length") != on_line.end();
   try {
     complete_settings(settings, given);
   } catch (const Error& error) {
     throw where_it_stands(error, in_files, on_line);
   }
-  for (std::string& line : unused_options(settings, given)) {
+  const Names expected = without_defaults_in_files(given, settings, in_files, on_line);
+  for (std::string& line : unused_options(settings, expected)) {
     settings.notices.push_back(std::move(line));
   }
   return settings;
