@@ -136,6 +136,30 @@ TEST(LabelWeights, AreThoseOfTheOption) {
   }
 }
 
+TEST(HeadLossOfARun, IsThatOfTheTrainingUnlessAnOptionSaysOtherwise) {
+  const HeadLoss trained{.focal_gamma = 2, .label_weights = {1, 3}};
+  const auto prepared_with = [&](const Settings& settings) {
+    Prepared prepared;
+    prepared.config.labels = {"no", "yes"};
+    prepared.config.loss = trained;
+    choose_head_loss(settings, prepared);
+    return prepared;
+  };
+  Settings settings;
+  settings.model = "m";
+  settings.do_eval = true;
+  EXPECT_EQ(prepared_with(settings).loss, trained);
+  EXPECT_THAT(prepared_with(settings).notices,
+              ElementsAre("m: eval_loss is computed as in its training, with focal_gamma 2 and "
+                          "label_weights"));
+  settings.loss_was_said = true;
+  EXPECT_EQ(prepared_with(settings).loss, HeadLoss());
+  EXPECT_EQ(prepared_with(settings).config.loss, trained);
+  settings.do_train = true;
+  settings.label_smoothing = 0.1;
+  EXPECT_EQ(prepared_with(settings).config.loss, HeadLoss{.label_smoothing = 0.1});
+}
+
 // compute_class_weight("balanced") of scikit-learn; for several the ratio that torch's
 // BCEWithLogitsLoss proposes.
 TEST(LabelWeights, AreBalancedByTheCounts) {

@@ -217,7 +217,7 @@ TEST(SeveralLabels, NameTheDelimiterThatTheyNeed) {
 TEST(SeveralLabels, AreWeighedByTheTrainingSet) {
   Several several;
   several.settings.label_weights = "balanced";
-  EXPECT_THAT(several.prepared().label_weights, ElementsAre(0.5, 0.5, 1));
+  EXPECT_THAT(several.prepared().loss.label_weights, ElementsAre(0.5, 0.5, 1));
 }
 
 TEST(ClassificationOptions, AreRefusedWhereTheDataDoesNotFit) {

@@ -101,8 +101,31 @@ TEST(ModelConfig, RefusesColumnsThatItCannotHaveWritten) {
                               R"({"texts": ["a", 1]})", R"({"texts": ["a"], "label": 1})"}) {
     EXPECT_THAT(
         read_error(std::string(R"({"model_type": "bert", "dttrain_columns": )") + columns + "}"),
-        HasSubstr("'dttrain_columns'"));
+        AnyOf(HasSubstr("'dttrain_columns'"), HasSubstr("'texts'"), HasSubstr("'label'")));
   }
+}
+
+TEST(ModelConfig, KeepsTheLossOfTheTraining) {
+  const TemporaryFolder folder;
+  ModelConfig config;
+  config.labels = {"a", "b"};
+  config.loss = {.focal_gamma = 2, .label_weights = {0.5, 3}, .softmax = true};
+  write_model_config(folder.path(), config);
+  EXPECT_EQ(read_model_config(folder.path()).loss, config.loss);
+  config.loss = {.label_smoothing = 0.1};
+  write_model_config(folder.path(), config);
+  EXPECT_EQ(read_model_config(folder.path()).loss, config.loss);
+}
+
+TEST(ModelConfig, RefusesALossThatItCannotHaveWritten) {
+  for (const char* loss : {R"({"label_weights": [1]})", R"({"label_weights": [1, 0]})",
+                           R"({"label_weights": [1, "x"]})", R"({"label_weights": 1})"}) {
+    EXPECT_THAT(read_error(std::string(R"({"model_type": "bert", "num_labels": 2, )") +
+                           R"("dttrain_loss": )" + loss + "}"),
+                HasSubstr("'label_weights'"));
+  }
+  EXPECT_THAT(read_error(R"({"model_type": "bert", "dttrain_loss": {"hinge": 1}})"),
+              HasSubstr("'hinge'"));
 }
 
 TEST(ModelConfig, RefusesWhatCannotBeRun) {

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "trainer/families/model_family.h"
 #include "trainer/families/task_head.h"
+#include "trainer/families/training_keys.h"
 #include "trainer/files/model_keys.h"
 #include "trainer/json/json_text.h"
 
@@ -148,6 +149,16 @@ class ConfigReader final : public ConfigKeys {
     return json.get<std::vector<std::string>>();
   }
 
+  std::vector<double> numbers(const char* key) const override {
+    if (!has(key)) return {};
+    const OrderedJson& json = json_[key];
+    const auto is_number = [](const OrderedJson& value) { return value.is_number(); };
+    if (!json.is_array() || !std::all_of(json.begin(), json.end(), is_number)) {
+      fail_key(key, "it is not a list of numbers");
+    }
+    return json.get<std::vector<double>>();
+  }
+
   std::unique_ptr<ConfigKeys> object(const char* key, const KnownKeys& keys) const override {
     if (!has(key)) return nullptr;
     if (!json_[key].is_object()) fail_key(key, "it is not an object");
@@ -183,28 +194,6 @@ class ConfigReader final : public ConfigKeys {
     }
     check_ids(names);
     return names;
-  }
-
-  // Reads the columns that add_columns() wrote.
-  TextColumns columns() const {
-    constexpr const char* kKey = "dttrain_columns";
-    TextColumns columns;
-    if (!has(kKey)) return columns;
-    const OrderedJson& json = json_[kKey];
-    const auto is_text = [](const OrderedJson& value) { return value.is_string(); };
-    const OrderedJson texts = json.is_object() ? json.value("texts", OrderedJson()) : OrderedJson();
-    if (!texts.is_array() || texts.empty() || !std::all_of(texts.begin(), texts.end(), is_text)) {
-      fail_key(kKey, "its 'texts' are not a list of names");
-    }
-    columns.first = texts.get<std::vector<std::string>>();
-    for (const auto& [key, to] : {std::pair{"delimiter", &columns.delimiter},
-                                  {"second_text", &columns.second},
-                                  {"label", &columns.label}}) {
-      if (!json.contains(key)) continue;
-      if (!json[key].is_string()) fail_key(kKey, fmt::format("its '{}' is not a text", key));
-      *to = json[key].get<std::string>();
-    }
-    return columns;
   }
 
   // From sentence-transformers 4 on, and its name before.
@@ -290,15 +279,6 @@ void add_labels(OrderedJson& json, const ModelConfig& config) {
   if (config.task == Task::kClassification) json["problem_type"] = name_of(config.problem);
 }
 
-void add_columns(OrderedJson& json, const TextColumns& columns) {
-  if (columns.first.empty()) return;
-  OrderedJson& to = json["dttrain_columns"];
-  to["texts"] = columns.first;
-  if (columns.first.size() > 1) to["delimiter"] = columns.delimiter;
-  if (!columns.second.empty()) to["second_text"] = columns.second;
-  if (!columns.label.empty()) to["label"] = columns.label;
-}
-
 void add_entries(OrderedJson& json, const ConfigEntries& entries) {
   for (const auto& [key, value] : entries) {
     std::visit(
@@ -312,6 +292,10 @@ void add_entries(OrderedJson& json, const ConfigEntries& entries) {
         },
         value);
   }
+}
+
+void add_object(OrderedJson& json, const char* key, const ConfigEntries& entries) {
+  if (!entries.empty()) add_entries(json[key], entries);
 }
 
 // Approximately the count that layout_parameters() will place.
@@ -352,7 +336,8 @@ ModelConfig read_model_config(const std::string& folder) {
   reader.real("initializer_range", config.initializer_range, 0, 100);
   reader.whole("pad_token_id", config.pad_token_id, -kMaxDimension, kMaxDimension);
   config.labels = reader.labels();
-  config.columns = reader.columns();
+  config.columns = read_columns(reader);
+  config.loss = read_head_loss(reader, config.labels.size());
   config.score_activation = reader.score_activation();
   config.architectures = reader.texts("architectures");
   config.problem = problem_named(reader, config.labels.size());
@@ -387,7 +372,8 @@ void write_model_config(const std::string& folder, const ModelConfig& config) {
   json["initializer_range"] = config.initializer_range;
   json["pad_token_id"] = config.pad_token_id;
   add_labels(json, config);
-  add_columns(json, config.columns);
+  add_object(json, "dttrain_columns", columns_entries(config.columns));
+  add_object(json, "dttrain_loss", head_loss_entries(config.loss));
   if (config.task == Task::kReranking && !config.score_activation.empty()) {
     json["sentence_transformers"] = {{"activation_fn", config.score_activation}};
   }

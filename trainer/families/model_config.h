@@ -49,6 +49,16 @@ struct TextColumns {
   bool operator==(const TextColumns&) const = default;
 };
 
+// The loss of a head that was trained, as far as options choose it: then a later evaluation has the
+// figure of the training.
+struct HeadLoss {
+  double label_smoothing = 0;
+  double focal_gamma = 0;                  // 0 with label smoothing
+  std::vector<double> label_weights = {};  // of each label; empty: all are alike
+  bool softmax = false;                    // of a reranker: over the passages of a row
+  bool operator==(const HeadLoss&) const = default;
+};
+
 struct ModelConfig {
   ModelType type = ModelType::kBert;
   int vocab_size = 30522;
@@ -77,6 +87,7 @@ struct ModelConfig {
   TextPooling classifier_pooling = TextPooling::kCls;
   PreNormConfig pre_norm = {};     // families with pre-norm layers
   TextColumns columns = {};        // columns that it was trained on; rank 0 only
+  HeadLoss loss = {};              // that it was trained with; rank 0 only
   EmbeddingConfig embedding = {};  // models that make embeddings
   // A reranker's: the name of the torch class between logits and scores, as sentence-transformers
   // writes it. Empty: its default, the sigmoid. Rank 0 only.

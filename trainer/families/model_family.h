@@ -33,6 +33,7 @@ class ConfigKeys {
   virtual void whole(const char* key, int& value, int low, int high) const = 0;
   virtual void positive(const char* key, double& value) const = 0;    // up to 1e12
   virtual std::vector<std::string> texts(const char* key) const = 0;  // empty if missing
+  virtual std::vector<double> numbers(const char* key) const = 0;     // finite; empty if missing
   // The object of a key, which must have no other keys than these. Null if missing.
   virtual std::unique_ptr<ConfigKeys> object(const char* key, const KnownKeys& keys) const = 0;
   virtual Activation activation(const char* key) const = 0;
@@ -40,7 +41,7 @@ class ConfigKeys {
 };
 
 using ConfigValue = std::variant<std::nullptr_t, bool, int, double, Activation, std::string,
-                                 std::vector<std::string>>;
+                                 std::vector<std::string>, std::vector<double>>;
 using ConfigEntries = std::vector<std::pair<const char*, ConfigValue>>;
 
 constexpr int kRelativeBuckets = 32;  // of distances, in a table of TensorNames::relative_bias

@@ -26,6 +26,7 @@ constexpr KnownKey kOfAnyConfig[] = {
     {"problem_type", kUsed},
     {"tokenizer_class", kUsed},
     {"dttrain_columns", kUsed},
+    {"dttrain_loss", kUsed},
     // Who wrote the file, when and from which model.
     {"_name_or_path", kHarmless},
     {"name_or_path", kHarmless},

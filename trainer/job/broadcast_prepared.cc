@@ -141,7 +141,7 @@ void visit(Visitor& v, ModelConfig& config) {
          max_positions, type_vocab_size, activation, hidden_dropout, attention_dropout,
          classifier_dropout, summary_dropout, layer_norm_eps, initializer_range, pad_token_id,
          qa_dropout, sinusoidal_positions, deberta, labels, task, problem, classifier_pooling,
-         pre_norm, columns, embedding, score_activation, architectures, kept] = config;
+         pre_norm, columns, loss, embedding, score_activation, architectures, kept] = config;
   v(type), v(vocab_size), v(hidden_size), v(embedding_size), v(layers), v(heads),
       v(intermediate_size);
   v(max_positions), v(type_vocab_size), v(activation), v(hidden_dropout), v(attention_dropout);
@@ -151,13 +151,19 @@ void visit(Visitor& v, ModelConfig& config) {
   visit(v, deberta), visit(v, pre_norm), visit(v, embedding);
   // Only rank 0 reads data and writes folders.
   static_cast<void>(columns), static_cast<void>(score_activation), static_cast<void>(kept);
-  static_cast<void>(architectures);
+  static_cast<void>(architectures), static_cast<void>(loss);
+}
+
+template <class Visitor>
+void visit(Visitor& v, HeadLoss& loss) {
+  auto& [label_smoothing, focal_gamma, label_weights, softmax] = loss;
+  v(label_smoothing), v(focal_gamma), v(label_weights), v(softmax);
 }
 
 // Visits every field that the ranks share, for both directions.
 template <class Visitor>
 void visit(Visitor& v, Prepared& p) {
-  visit(v, p.config), v(p.length), v(p.label_weights), visit(v, p.train);
+  visit(v, p.config), v(p.length), visit(v, p.loss), visit(v, p.train);
   for (std::vector<Questioned>* sets : {&p.evaluation, &p.test}) {
     std::uint64_t count = sets->size();
     v(count);

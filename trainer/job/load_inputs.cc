@@ -17,6 +17,7 @@
 #include "trainer/job/demo.h"
 #include "trainer/job/hub_cache.h"
 #include "trainer/settings/task_rules.h"
+#include "trainer/tasks/classifier_loss.h"
 #include "trainer/tasks/task_kind.h"
 
 namespace dtl::trainer {
@@ -185,6 +186,7 @@ void prepare(const Settings& settings, Prepared& prepared) {
   const TaskKind& kind = task_kind(s.task);
   config.task = kind.head;
   kind.prepare(s, prepared);
+  choose_head_loss(s, prepared);
   // After the data, which decides whether there are pairs. Before the weights, which take longest.
   check_types(s, prepared);
   load_weights(s, prepared);

@@ -30,7 +30,7 @@ struct Settings {
   int max_seq_length = 0;       // 0 until set_task(), and then: what the model can
   bool default_length = false;  // nobody has given it
   bool pad_to_max_length = false;
-  bool pad_was_said = false;  // the option was given
+  bool pad_was_said = false;  // the option was on the command line
 
   // Classification. Empty names: the data's own names.
   std::string text_column_names;  // separated by commas
@@ -40,6 +40,7 @@ struct Settings {
   bool do_regression = false;
   std::string label_weights;           // balanced, or NAME=W,..; empty: all are alike
   double focal_gamma = 0;              // 0: cross entropy
+  bool loss_was_said = false;          // an option of the loss of a head was given
   double multi_label_threshold = 0.5;  // a probability above it predicts the label
   std::string metric_name;             // as in eval_results.json, without eval_; empty: the usual
   bool shuffle_train_dataset = false;  // before --max_train_samples takes the first

@@ -271,6 +271,10 @@ void complete_settings(Settings& s, const std::set<std::string>& given) {
   // transformers takes both spellings.
   if (s.metric_for_best_model.starts_with("eval_")) s.metric_for_best_model.erase(0, 5);
   if (s.task_name == "squad_v2") s.version_2_with_negative = true;
+  for (const char* each :
+       {"label_smoothing_factor", "focal_gamma", "label_weights", "reranking_loss"}) {
+    s.loss_was_said = s.loss_was_said || given.contains(each);
+  }
   require(!s.pad_to_max_length || s.qa_loss == "padded" || !given.contains("qa_loss"),
           "--qa_loss masked", "conflicts with --pad_to_max_length", "--qa_loss padded");
   require(s.save_steps > 0, "--save_steps 0", "there must be steps between checkpoints",

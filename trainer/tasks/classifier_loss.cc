@@ -55,6 +55,18 @@ std::vector<double> named_weights(const LabelWeightList& list, const ModelConfig
   return weights;
 }
 
+// "label_smoothing_factor 0.1 and label_weights"
+std::string words_of(const HeadLoss& loss) {
+  std::vector<std::string> words;
+  if (loss.label_smoothing > 0) {
+    words.push_back(fmt::format("label_smoothing_factor {:g}", loss.label_smoothing));
+  }
+  if (loss.focal_gamma > 0) words.push_back(fmt::format("focal_gamma {:g}", loss.focal_gamma));
+  if (!loss.label_weights.empty()) words.emplace_back("label_weights");
+  if (loss.softmax) words.emplace_back("reranking_loss softmax");
+  return join(words, " and ");
+}
+
 }  // namespace
 
 std::vector<double> label_weights(const Settings& settings, const ModelConfig& config,
@@ -79,13 +91,31 @@ std::vector<double> label_weights(const Settings& settings, const ModelConfig& c
   return weights;
 }
 
+void choose_head_loss(const Settings& s, Prepared& prepared) {
+  HeadLoss& loss = prepared.loss;
+  ModelConfig& config = prepared.config;
+  if (s.do_train || s.loss_was_said) {
+    loss.label_smoothing = s.label_smoothing;
+    loss.focal_gamma = s.focal_gamma;
+    loss.softmax = s.reranking_loss == "softmax";
+    if (s.do_train) config.loss = loss;
+    return;
+  }
+  loss = config.loss;
+  // An option has made another number of labels of it.
+  if (loss.label_weights.size() != config.labels.size()) loss.label_weights.clear();
+  if (!s.do_eval || loss == HeadLoss()) return;
+  prepared.notices.push_back(fmt::format("{}: eval_loss is computed as in its training, with {}",
+                                         s.model, words_of(loss)));
+}
+
 LossSettings loss_settings(const Settings& s, const Prepared& prepared) {
   LossSettings loss;
-  loss.label_smoothing = s.label_smoothing;
+  loss.label_smoothing = prepared.loss.label_smoothing;
   loss.qa_loss = s.qa_loss == "padded" ? QaLoss::kPadded : QaLoss::kMasked;
-  if (s.reranking_loss == "softmax") loss.candidates = CandidateLoss::kSoftmax;
-  loss.focal_gamma = s.focal_gamma;
-  loss.label_weights = prepared.label_weights;
+  if (prepared.loss.softmax) loss.candidates = CandidateLoss::kSoftmax;
+  loss.focal_gamma = prepared.loss.focal_gamma;
+  loss.label_weights = prepared.loss.label_weights;
   loss.embedding = embedding_loss_settings(s, !prepared.train.targets.empty());
   return loss;
 }

@@ -20,7 +20,11 @@ namespace dtl::trainer {
 std::vector<double> label_weights(const Settings& settings, const ModelConfig& config,
                                   const Examples& training, std::vector<std::string>& notices);
 
-// Of any task. `prepared`: for the weights of labels, and whether the training data has targets.
+// Sets the loss of this run: as the options say or, for an evaluation without such options, as the
+// model was trained, which a notice tells. Call after the task has read its data.
+void choose_head_loss(const Settings& settings, Prepared& prepared);
+
+// Of any task. `prepared`: for the loss of its head, and whether the training data has targets.
 LossSettings loss_settings(const Settings& settings, const Prepared& prepared);
 
 }  // namespace dtl::trainer

@@ -310,7 +310,7 @@ void prepare_classification(const Settings& s, Prepared& prepared) {
   if (s.do_eval) prepared.evaluation.front().texts = report_texts(s, texts.evaluation.front());
   encode_all(texts.test, texts.test_suffixes, prepared.test);
   check_label_options(s, config);
-  prepared.label_weights = label_weights(s, config, prepared.train, prepared.notices);
+  prepared.loss.label_weights = label_weights(s, config, prepared.train, prepared.notices);
 }
 
 }  // namespace dtl::trainer

@@ -119,7 +119,7 @@ TaskScore score_choices(const ModelOutputs& of) {
   TaskScore score;
   if (!of.labelled) return score;
   const Examples& examples = of.set.examples;
-  const LossSettings loss{.label_smoothing = of.settings.label_smoothing};
+  const LossSettings loss{.label_smoothing = of.prepared.loss.label_smoothing};
   const auto choices = static_cast<std::size_t>(examples.texts);
   score.metrics = {{"loss", mean_loss_of(of.prepared.config, loss, examples, of.outputs)},
                    {"accuracy", accuracy(examples.labels, best_labels(of.outputs, choices))}};

@@ -32,9 +32,9 @@ struct Questioned {
 
 struct Prepared {
   ModelConfig config;
-  int length = 0;                     // maximum length of an example, in tokens
-  std::vector<double> label_weights;  // of a classifier's loss; empty: all are alike
-  Examples train;                     // empty if not requested; so are the next two
+  int length = 0;  // maximum length of an example, in tokens
+  HeadLoss loss;   // of this run
+  Examples train;  // empty if not requested; so are the next two
   std::vector<Questioned> evaluation, test;
   std::vector<float> parameters;  // of layout_parameters(config)
 

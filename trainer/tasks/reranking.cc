@@ -265,7 +265,7 @@ TaskScore score_reranking(const ModelOutputs& of) {
   const Examples& examples = of.set.examples;
   LossSettings loss;
   // A row of one passage has a label of its own.
-  if (of.settings.reranking_loss == "softmax" && examples.texts > 1) {
+  if (of.prepared.loss.softmax && examples.texts > 1) {
     loss.candidates = CandidateLoss::kSoftmax;
   }
   score.metrics = {{"loss", mean_loss_of(config, loss, examples, of.outputs)}};

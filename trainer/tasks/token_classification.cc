@@ -48,7 +48,7 @@ TaskScore score_tags(const ModelOutputs& of) {
         score_entities(EntityFinder(config.labels), by_sentence(examples, examples.token_labels),
                        by_sentence(examples, tags->predicted));
     score.metrics = {{"loss", mean_token_loss(examples, of.outputs, 0, examples.size(),
-                                              of.settings.label_smoothing)}};
+                                              of.prepared.loss.label_smoothing)}};
     const MetricList figures =
         entity_metrics(tags->entities, of.settings.return_entity_level_metrics);
     score.metrics.insert(score.metrics.end(), figures.begin(), figures.end());
