@@ -2,15 +2,14 @@
 // with each.
 //
 // The test sees few variables of the machine that runs it (kKept), has a time limit, and leaves no
-// process behind. Time that it waited for a CPU does not count up to kMostLimits times the limit:
-// a test that other work starves is not hung. At the limit its processes are named and their stacks
-// printed, by gdb where there is one and from /proc elsewhere; then they are killed, and the exit
-// status is 124. Otherwise the exit status is the test's own, 128 + N where signal N ended it; 125
-// instead of 0 for a test that left processes behind.
+// process behind. Waits for a CPU do not count, up to kMostLimits times the limit: starved is not
+// hung. At the limit its processes are named and their stacks printed, by gdb where there is one
+// and from /proc elsewhere; then they are killed, and the exit status is 124. Otherwise the exit
+// status is the test's own, 128 + N where signal N ended it; 125 instead of 0 for a test that left
+// processes behind.
 //
 // It owns everything that the test starts: as subreaper, it becomes the parent of a daemon's
-// orphans. One thread. It links none of our code and no sanitizer, because it starts 4,000 times in
-// a run.
+// orphans. One thread. It starts 4,000 times in a run, so it links none of our code or sanitizers.
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,7 +23,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -41,16 +39,14 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kHung = 124;        // as timeout(1) has it
-constexpr int kLeftBehind = 125;  // the test's own status was 0, and something of it ran on
-constexpr int kUsage = 64;        // EX_USAGE
-constexpr int kMostLimits = 4;    // tests/CMakeLists.txt gives ctest's own limit by it
-constexpr auto kStackTime = 20s;  // gdb reads the symbols of one program in a few seconds
-constexpr auto kAllStacksTime =
-    60s;                        // ctest waits 90 s longer than the limit (tests/CMakeLists.txt)
+constexpr int kHung = 124;            // as timeout(1) has it
+constexpr int kLeftBehind = 125;      // the test's own status was 0, and something of it ran on
+constexpr int kUsage = 64;            // EX_USAGE
+constexpr int kMostLimits = 4;        // tests/CMakeLists.txt gives ctest's own limit by it
+constexpr auto kStackTime = 20s;      // gdb reads the symbols of one program in a few seconds
+constexpr auto kAllStacksTime = 60s;  // below DTL_STACKS_SECONDS of tests/CMakeLists.txt
 constexpr auto kEndTime = 10s;  // until what was killed is gone: the kernel frees namespaces first
-constexpr auto kLeaveTime =
-    10s;  // what ends by itself this soon after the test was not left behind
+constexpr auto kLeaveTime = 10s;  // what ends by itself this soon was not left behind
 
 // Names, or beginnings of names that end with '*'. Whatever else the machine has set, tests do not
 // see: an exported PYTHONUNBUFFERED has hidden what every user met. The language is C.UTF-8.
@@ -141,17 +137,15 @@ std::vector<std::pair<pid_t, Process>> descendants() {
   return found;
 }
 
-// The longest time that one of the processes was ready to run and had no CPU, in milliseconds; 0
-// where the kernel does not count it. Processes that have ended are not in it.
+// The longest time that one of the living processes was ready to run and had no CPU. 0: not
+// counted.
 std::chrono::milliseconds longest_wait_for_cpu() {
-  std::chrono::milliseconds longest = 0ms;
+  double longest_ns = 0, ran_ns = 0, waited_ns = 0;
   for (const auto& [pid, process] : descendants()) {
     std::istringstream counts(read_file("/proc/" + std::to_string(pid) + "/schedstat"));
-    double ran_ns = 0, waited_ns = 0;
-    counts >> ran_ns >> waited_ns;
-    longest = std::max(longest, std::chrono::milliseconds(std::int64_t(waited_ns / 1e6)));
+    if (counts >> ran_ns >> waited_ns) longest_ns = std::max(longest_ns, waited_ns);
   }
-  return longest;
+  return std::chrono::milliseconds(long(longest_ns / 1e6));
 }
 
 std::string command_line(pid_t pid) {
@@ -183,8 +177,7 @@ sigset_t awaited_signals() {
 [[noreturn]] void end_at_once(int number) {
   for (const auto deadline = Clock::now() + kEndTime; have_children() && Clock::now() < deadline;) {
     kill_descendants();
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-    }
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
     ::usleep(10'000);
   }
   ::_exit(128 + number);
@@ -301,8 +294,8 @@ void end_descendants() {
 
 bool left_nothing_behind() {
   int status = 0;
-  for (const auto deadline = Clock::now() + kLeaveTime;
-       have_children() && Clock::now() < deadline;) {
+  const auto deadline = Clock::now() + kLeaveTime;
+  while (have_children() && Clock::now() < deadline) {
     wait_for(0, Clock::now() + 20ms, status);
   }
   if (!have_children()) return true;
@@ -316,9 +309,9 @@ bool left_nothing_behind() {
 void print_cpu_time() {
   rusage used{};
   ::getrusage(RUSAGE_CHILDREN, &used);
-  const double microseconds = double(used.ru_utime.tv_usec) + double(used.ru_stime.tv_usec);
-  std::printf("watch_test: CPU %.2f s\n",
-              double(used.ru_utime.tv_sec) + double(used.ru_stime.tv_sec) + microseconds / 1e6);
+  const long microseconds = used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+  const long seconds = used.ru_utime.tv_sec + used.ru_stime.tv_sec;
+  std::printf("watch_test: CPU %.2f s\n", double(seconds) + double(microseconds) / 1e6);
 }
 
 void arrange_variables() {
@@ -354,13 +347,13 @@ pid_t start(char** command) {
   ::_exit(errno == ENOENT ? 127 : 126);
 }
 
-// Waits for the test; false once it has had its limit, without what it waited for a CPU.
+// Waits for the test; false, and a report, once it has had its limit without waits for a CPU.
 bool ends_in_time(pid_t child, std::chrono::milliseconds limit, int& status) {
   const auto start = Clock::now();
   for (std::chrono::milliseconds allowed = limit;;) {
     if (wait_for(child, start + allowed, status)) return true;
     const auto more = std::min(limit + longest_wait_for_cpu(), limit * kMostLimits);
-    if (more < allowed + 100ms) return false;
+    if (more < allowed + 100ms) return report_hang(allowed), false;
     allowed = more;
   }
 }
@@ -375,9 +368,7 @@ int watch(int seconds, char** command) {
     return 126;
   }
   int status = 0;
-  const auto start_time = Clock::now();
   if (!ends_in_time(child, std::chrono::seconds(seconds), status)) {
-    report_hang(std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_time));
     end_descendants();
     return kHung;
   }
@@ -391,8 +382,8 @@ int watch(int seconds, char** command) {
 }
 
 int usage() {
-  std::fprintf(stderr, "usage: watch_test --limit SECONDS [--] COMMAND [ARGUMENT...]\n");
-  return kUsage;
+  return std::fputs("usage: watch_test --limit SECONDS [--] COMMAND [ARGUMENT...]\n", stderr),
+         kUsage;
 }
 
 }  // namespace
