@@ -19,7 +19,7 @@ void check_agent_path(const std::string& path);
 // anyone but the user and root can have written. If nothing else is found, the command writes
 // kRefusal and "PATH: WHY" to standard error. If the user may not enter a folder on `path`, it
 // writes kShutFolder and that folder; if there is only a pushed dtagent whose hash does not match,
-// kDamaged and its path. All three exit with status 126; 127 means that there is no dtagent.
+// kDamaged and its path. Each of these ends with status 126. Status 127: there is no dtagent.
 std::string agent_command(const std::string& path, const std::string& arguments);
 // agent_link.cc looks for these words at the start of a line of standard error.
 constexpr std::string_view kRefusal = "DTLAUNCH-REFUSED ";

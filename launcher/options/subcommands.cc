@@ -84,11 +84,10 @@ std::string similar_subcommand(std::string_view word) {
   return {};
 }
 
-std::string unknown_word_text(const std::string& word) {
+Error unknown_word(const std::string& word, const std::string& near) {
   const std::string typed = one_shell_word(word);
-  const std::string near = similar_subcommand(word);
-  return message_text(
-      typed, "neither a command of dtlaunch nor a program here",
+  return option_error(
+      typed, "dtlaunch has no such command, and no program here has this name",
       near.empty() ? "dtlaunch help"
                    : fmt::format("dtlaunch {}, or dtlaunch -- {} if it is a program of the hosts",
                                  near, typed));

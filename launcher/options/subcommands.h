@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace dtl {
 
 struct Subcommand {
@@ -34,8 +36,9 @@ std::string meant_subcommand(std::string_view word);
 // a program of other hosts. Empty: none.
 std::string similar_subcommand(std::string_view word);
 
-// The notice about a single word that is neither a command nor a program here: the commands to try.
-std::string unknown_word_text(const std::string& word);
+// A first word that no command and no program here has as its name. near: the command that the hint
+// proposes; empty: none.
+Error unknown_word(const std::string& word, const std::string& near);
 
 // The notice about a program that is not here and follows an option whose number is left out:
 // "--tree x", where x may be a mistyped number.

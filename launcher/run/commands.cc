@@ -107,14 +107,11 @@ bool is_program_here(const std::string& word, const Variables& environment) {
 // word stays a program: other hosts may have it.
 void refuse_misspelt_command(const std::string& word) {
   const std::string meant = meant_subcommand(word);
-  if (meant.empty()) return;
-  throw option_error(
-      one_shell_word(word), "neither a command of dtlaunch nor a program here",
-      fmt::format("dtlaunch {}, or dtlaunch -- {} if it is a program of the hosts", meant, word));
+  if (!meant.empty()) throw unknown_word(word, meant);
 }
 
 void notice_unknown_word(const std::string& word) {
-  log_notice(unknown_word_text(word));
+  log_notice(unknown_word(word, similar_subcommand(word)).what());
 }
 
 // A first word that is a program of the hosts alone looks the same as a mistake. "--" says which.

@@ -135,7 +135,7 @@ Channel Rendezvous::call(int rank, const std::vector<Address>& addresses) {
   Channel channel = connector.step();
   while (!channel.valid()) {
     if (Clock::now() >= lines_.deadline()) {
-      // A wrong secret is no matter of time, and the user must look elsewhere.
+      // Waiting longer would not mend a wrong secret, so its status is not that of a timeout.
       const int status = connector.last_status() == DT_E_AUTH ? DT_E_AUTH : DT_E_TIMEOUT;
       throw CommError(
           status,

@@ -95,7 +95,7 @@ expect_err '-np'
 
 # A misspelt subcommand starts nothing; a program with that name here is a program.
 for words in 'doctr doctor' 'status ps' 'list ps' 'stop kill' 'logz logs' 'pss ps' 'kil kill' 'hlep help'; do
-  refused "^dtlaunch: ${words% *}: neither a command .* Try: dtlaunch ${words#* }, or" "${words% *}"
+  refused "^dtlaunch: ${words% *}: dtlaunch has no such command.* Try: dtlaunch ${words#* }, or" "${words% *}"
 done
 launch ps -hosts nosuchhost.invalid
 [ "$status" != 0 ] || fail "a host that does not exist was asked"
@@ -106,7 +106,7 @@ launch -- doctr
 expect_status 127
 launch psss
 expect_status 127
-expect_err '^dtlaunch: psss: neither a command of dtlaunch nor a program here\. Try: dtlaunch ps, or dtlaunch -- psss if it is a program of the hosts$'
+expect_err '^dtlaunch: psss: dtlaunch has no such command, and no program here has this name\. Try: dtlaunch ps, or dtlaunch -- psss if it is a program of the hosts$'
 # The name of a command after an option, and a program that a job would wait for in vain.
 refused '^dtlaunch: history: a command of dtlaunch is the first word .* Try: dtlaunch history --help, or -- history' --json history
 launch submit trainx-nowhere

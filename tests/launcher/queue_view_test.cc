@@ -269,9 +269,12 @@ TEST(Subcommands, KnowTheWordsOfSchedulers) {
     EXPECT_EQ(meant_subcommand(theirs), ours);
   }
   EXPECT_EQ(meant_subcommand("psss") + similar_subcommand("psss"), "ps");
-  EXPECT_EQ(unknown_word_text("psss"),
-            "psss: neither a command of dtlaunch nor a program here. "
-            "Try: dtlaunch ps, or dtlaunch -- psss if it is a program of the hosts");
+  EXPECT_STREQ(unknown_word("psss", "ps").what(),
+               "psss: dtlaunch has no such command, and no program here has this name. "
+               "Try: dtlaunch ps, or dtlaunch -- psss if it is a program of the hosts");
+  EXPECT_STREQ(unknown_word("foo", "").what(),
+               "foo: dtlaunch has no such command, and no program here has this name. "
+               "Try: dtlaunch help");
   EXPECT_EQ(similar_subcommand("hist"), "history");
   EXPECT_EQ(similar_subcommand("foo") + similar_subcommand("p") + similar_subcommand(""), "");
 }

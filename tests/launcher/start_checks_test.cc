@@ -20,12 +20,12 @@ class StartChecksTest : public testing::Test {
     char name[] = "/tmp/start_checks_test.XXXXXX";
     ASSERT_NE(::mkdtemp(name), nullptr);
     top_ = name;
-    for (const char* each : {"bin/trainit", "work/run", "work/plain.py"}) {
+    for (const char* each : {"bin/trainit", "job/run", "job/plain.py"}) {
       const std::string path = top_ + "/" + each;
       fs::create_directories(fs::path(path).parent_path());
       std::ofstream(path) << "#!/bin/sh\n";
-      fs::permissions(path, std::string(each) == "work/plain.py" ? fs::perms::owner_read
-                                                                 : fs::perms::owner_all);
+      fs::permissions(
+          path, std::string(each) == "job/plain.py" ? fs::perms::owner_read : fs::perms::owner_all);
     }
   }
   void TearDown() override { fs::remove_all(top_); }
@@ -36,7 +36,7 @@ class StartChecksTest : public testing::Test {
     request.environment.inherited = {{"PATH", "/nowhere"}};
     request.environment.set = {{"PATH", path}};
     request.programs[0].command = {program};
-    request.programs[0].working_directory = top_ + "/work";
+    request.programs[0].working_directory = top_ + "/job";
     try {
       check_programs_here(request);
     } catch (const Error& error) {
@@ -63,11 +63,11 @@ TEST_F(StartChecksTest, LooksForANameOnThePathOfItsRanks) {
 
 TEST_F(StartChecksTest, LooksForAPathInTheFolderOfItsRanks) {
   EXPECT_EQ(refusal("./run", "/bin", Exit::kNotFound), "none");
-  EXPECT_EQ(refusal(top_ + "/work/run", "/bin", Exit::kNotFound), "none");
+  EXPECT_EQ(refusal(top_ + "/job/run", "/bin", Exit::kNotFound), "none");
   EXPECT_EQ(refusal("./gone", "/bin", Exit::kNotFound),
-            "cannot run ./gone: not found. Try: ls " + top_ + "/work/./");
-  EXPECT_EQ(refusal("../work", "/bin", Exit::kNotExecutable),
-            "cannot run ../work: it is a folder. Try: ls " + top_ + "/work/../work");
+            "cannot run ./gone: not found. Try: ls " + top_ + "/job/./");
+  EXPECT_EQ(refusal("../job", "/bin", Exit::kNotExecutable),
+            "cannot run ../job: it is a folder. Try: ls " + top_ + "/job/../job");
   EXPECT_EQ(refusal("./plain.py", "/bin", Exit::kNotExecutable),
             "cannot run ./plain.py: it is not executable. "
             "Try: the same command with python3 ./plain.py");
@@ -75,7 +75,7 @@ TEST_F(StartChecksTest, LooksForAPathInTheFolderOfItsRanks) {
 
 TEST_F(StartChecksTest, RefusesOutputThatCannotBeWritten) {
   OutputChoice shown;
-  shown.outfile = top_ + "/work/%r/out";  // the folder is made for each rank
+  shown.outfile = top_ + "/job/%r/out";  // the folder is made for each rank
   Reporting reporting;
   reporting.report = top_ + "/report.json";
   EXPECT_NO_THROW(check_output_files(shown, reporting));
