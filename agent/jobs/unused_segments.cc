@@ -1,6 +1,6 @@
 // Why this cannot take a segment from a running job, ours or another's:
-//  - The names are those that MPICH, UCX and Open MPI give to segments. The process that creates
-//    one maps it until the job ends or the file has been removed. So if nobody has it, nobody needs
+//  - The names are those that MPICH, Intel MPI, UCX and Open MPI give to segments. The process that
+//    creates one maps it until the job ends or the file has been removed. So if nobody has it, nobody needs
 //    it: other ranks never wait for a file whose creator is gone.
 //  - The kernel grants a write lease (fcntl(2)) only if no other process has the file open or
 //    mapped, in any container and of any user. Nobody can open the file until we close it.
@@ -27,10 +27,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFolder[] = "/dev/shm";
-// Not Intel MPI's: it removes its files before a rank could be killed.
+// Intel MPI removes its files while it starts. One stays if a rank is killed just then.
 constexpr std::string_view kPrefixes[] = {
     "mpich_shm_",     "mpich_vci_",    "mpich_shar_tmp",  // MPICH 5; 4 and older
-    "ucx_shm_posix_",                                     // UCX, in either MPI
+    "Intel_MPI_",                                         // Intel MPI
+    "ucx_shm_posix_",                                     // UCX, in any MPI
     "sm_segment.",    "vader_segment."};                  // Open MPI 5; 4 and older
 
 bool is_segment(std::string_view name) {

@@ -15,6 +15,7 @@ namespace dtl::unused_segments_test {
 namespace {
 
 using testing::Contains;
+using testing::IsSupersetOf;
 using testing::Not;
 
 constexpr off_t kSize = 4096;
@@ -37,11 +38,13 @@ struct Segment {
 };
 
 TEST(UnusedSegments, AreRemovedOnceNobodyHasThemOpen) {
-  Segment of_mpich("mpich_shm_test_"), of_open_mpi("sm_segment.test.");
-  ASSERT_TRUE(of_mpich.file.valid() && of_open_mpi.file.valid());
+  Segment of_mpich("mpich_shm_test_"), of_intel("Intel_MPI_test"), of_open_mpi("sm_segment.test.");
+  ASSERT_TRUE(of_mpich.file.valid() && of_intel.file.valid() && of_open_mpi.file.valid());
   of_mpich.file.reset();
-  EXPECT_THAT(remove_unused_segments(), Contains(of_mpich.path));
+  of_intel.file.reset();
+  EXPECT_THAT(remove_unused_segments(), IsSupersetOf({of_mpich.path, of_intel.path}));
   EXPECT_FALSE(of_mpich.exists());
+  EXPECT_FALSE(of_intel.exists());
   EXPECT_TRUE(of_open_mpi.exists());
   of_open_mpi.file.reset();
   EXPECT_THAT(remove_unused_segments(), Contains(of_open_mpi.path));
