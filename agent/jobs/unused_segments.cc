@@ -1,7 +1,7 @@
 // Why this cannot take a segment from a running job, ours or another's:
 //  - The names are those that MPICH, Intel MPI, UCX and Open MPI give to segments. The process that
-//    creates one maps it until the job ends or the file has been removed. So if nobody has it, nobody needs
-//    it: other ranks never wait for a file whose creator is gone.
+//    creates one maps it until the job ends or the file has been removed. So if nobody has it,
+//    nobody needs it: other ranks never wait for a file whose creator is gone.
 //  - The kernel grants a write lease (fcntl(2)) only if no other process has the file open or
 //    mapped, in any container and of any user. Nobody can open the file until we close it.
 //  - The creator sizes the file after opening it. A file with a size has been opened.

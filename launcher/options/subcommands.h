@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
-
 namespace dtl {
+
+class Error;
 
 struct Subcommand {
   std::string_view name;
